@@ -11,6 +11,7 @@ from magistrate.engine.names import Revision
 from magistrate.store.contract.database_use import HeadLocks, PoolCounts
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness
 from magistrate.store.database import Database, Rows, Script
+from magistrate.store.schema_version import SchemaVersion
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql_store import SqlStore
 from magistrate.wiring.stores import migrate_store, open_store
@@ -84,7 +85,7 @@ class CountingDatabase:
     async def synchronize_clock(self) -> None:
         await self._database.synchronize_clock()
 
-    async def schema_version(self) -> int:
+    async def schema_version(self) -> SchemaVersion:
         return await self._database.schema_version()
 
     @property

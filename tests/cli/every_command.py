@@ -70,6 +70,7 @@ ARGUMENTS: Mapping[Words, Words] = {
     ("stores", "delete"): ("acme",),
     ("stores", "top"): (),
     ("playground",): (),
+    ("migrate",): ("--database-url", "sqlite:///new.db"),
     ("doctor",): ("--database-url", "sqlite:///new.db"),
     ("completion",): ("bash",),
 }

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from magistrate.cli.commands import main
 from magistrate.operations.keys.caller_keys import KeyDraft, create_key
 from magistrate.operations.keys.callers import ALL_SCOPES, Caller, Scope
-from magistrate.store.migration import StoreReport
+from magistrate.store.migration import Migration, StoreReport
 from magistrate.wiring import diagnosis
 from magistrate.wiring.contexts import open_context
 from magistrate.wiring.stores import migrate_store
@@ -161,19 +161,37 @@ def test_a_certificate_that_ends_is_found(
 
 def test_a_store_of_a_newer_version_is_found(database_url: str, tmp_path: Path) -> None:
     with closing(apsw.Connection(f"{tmp_path}/m.db")) as connection:
-        connection.execute("INSERT INTO migration (number, name) VALUES (9999, 'later')")
+        connection.execute("INSERT INTO migration VALUES (9999, 'later', 9999)")
 
     found = the_finding("store", database_url=database_url)
 
     assert (found["level"], found["message"].split(",")[0]) == ("error", "the store has schema 9999")
 
 
-def test_a_store_of_an_older_version_is_found(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagnosis, "inspect_store", lambda _: StoreReport(13, 14))
+def test_a_store_of_a_newer_version_that_breaks_nothing_is_no_finding(database_url: str, tmp_path: Path) -> None:
+    with closing(apsw.Connection(f"{tmp_path}/m.db")) as connection:
+        connection.execute("INSERT INTO migration VALUES (9999, 'later', 1)")
 
-    found = the_finding("store", database_url=database_url)
+    assert findings({"database_url": database_url}) == []
 
-    assert (found["level"], found["message"]) == ("warning", "the store has schema 13, and this version needs 14")
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("auto", ("warning", "which migrates it; versions that do not know schema 13 refuse it then")),
+        ("never", ("error", "run `magistrate migrate`, or start with --migrate auto")),
+    ],
+)
+def test_a_store_of_an_older_version_is_found(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, mode: str, expected: tuple[str, str]
+) -> None:
+    pending = [Migration(14, "later", "", 13)]
+    monkeypatch.setattr(diagnosis, "inspect_store", lambda _: StoreReport(13, 14, pending))
+
+    found = the_finding("store", database_url=database_url, migrate=mode)
+
+    assert found["message"] == "the store has schema 13, and this version needs 14"
+    assert (found["level"], found["remedy"].removeprefix("back it up and start this version, ")) == expected
 
 
 def test_a_file_that_is_no_database_is_found(tmp_path: Path) -> None:

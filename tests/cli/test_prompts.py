@@ -183,7 +183,7 @@ class Never(SilentHandler):
     do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
 
-LOCAL: set[Words] = {(name,) for name in ("serve", "completion", "doctor", "import", "playground")}
+LOCAL: set[Words] = {(name,) for name in ("serve", "completion", "doctor", "import", "migrate", "playground")}
 LOCAL |= {("model", name) for name in ("fmt", "lint", "convert", "test")}
 LOCAL |= {("audit", "verify"), ("sessions", "revoke"), ("keys", "reset")}
 """The commands that call no service."""

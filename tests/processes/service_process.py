@@ -26,17 +26,20 @@ class ServiceProcess:
 
     trust: ssl.SSLContext | None = None
     """What clients of a service with TLS use; to be set before it is entered."""
+    package: Path | None = None
+    """The folder of another Magistrate, in a subclass."""
 
     def __init__(self, folder: Path, *flags: str, program: Sequence[str] = (), **settings: str) -> None:
         """`program` is a module and its arguments to run instead."""
         flags = flags if "--workers" in flags or "workers" in settings else ("--workers", "1", *flags)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAGISTRATE_")}
         given = {VARIABLES.get(name, f"MAGISTRATE_{name.upper()}"): value for name, value in settings.items()}
+        path = os.pathsep.join(str(part) for part in (folder, self.package, ROOT) if part is not None)
         self.process = start_process(
             [sys.executable, "-m", *(program or ("magistrate", "serve", "--port", "0", *flags))],
             folder=folder,
             # One that is killed cannot clear away the files that its workers share.
-            environment=inherited | given | {"TMPDIR": str(folder), "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
+            environment=inherited | given | {"TMPDIR": str(folder), "PYTHONPATH": path},
         )
 
     def __enter__(self) -> "ServiceProcess":

@@ -22,12 +22,12 @@ from tests.processes.service_process import ServiceProcess
 from tests.running import settings_for
 
 BASELINE = migrate.migrations()
-NEXT = migrate.Migration(len(BASELINE) + 1, "next", "ALTER TABLE decision ADD COLUMN next BIGINT")
+NEXT = migrate.Migration(len(BASELINE) + 1, "next", "ALTER TABLE decision ADD COLUMN next BIGINT", 1)
 """A migration of a table that others read."""
 
 
 def upgrade(url: str, timeout_ms: int = 5_000) -> None:
-    migrate_postgres(conninfo_of(url), timeout_ms, (*BASELINE, NEXT))
+    migrate_postgres(conninfo_of(url), timeout_ms, migrate.MigrationRun((*BASELINE, NEXT)))
 
 
 def conninfo_of(url: str) -> str:

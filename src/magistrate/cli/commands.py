@@ -1,5 +1,5 @@
-"""Defines the command line: `serve`, `import`, `sessions`, `keys`, `stores`, `audit` and the commands that call a
-service, a file a noun. Options are generated from the settings in config/."""
+"""Defines the command line: `serve`, `migrate`, `import`, `sessions`, `keys`, `stores`, `audit` and the commands that
+call a service, a file a noun. Options are generated from the settings in config/."""
 
 import gc
 import io
@@ -13,6 +13,7 @@ import magistrate
 from magistrate.cli.administration.audit import audit
 from magistrate.cli.administration.doctor import doctor
 from magistrate.cli.administration.keys import keys
+from magistrate.cli.administration.migrate import migrate
 from magistrate.cli.administration.playground import EXAMPLES, playground
 from magistrate.cli.administration.sessions import sessions
 from magistrate.cli.administration.stores import stores
@@ -106,6 +107,7 @@ for command in (
     keys,
     stores,
     playground,
+    migrate,
     doctor,
     completion,
 ):

@@ -12,8 +12,10 @@ from urllib.parse import urlsplit
 from magistrate.config.api_keys import read_long_api_keys, split_api_keys
 from magistrate.config.database_url import PostgresUrl, read_database_url
 from magistrate.config.settings_table import (
+    AUTO,
     CLIENT_SETTINGS,
     MOVING_SETTINGS,
+    NEVER,
     PREFIX,
     SETTINGS,
     STORE_SETTING,
@@ -85,7 +87,8 @@ def _read_origin(text: str) -> str:
 [SERVICE_KEYS] = [setting for setting in SETTINGS if setting.name == "api_key"]
 [CLIENT_KEY] = [setting for setting in CLIENT_SETTINGS if setting.name == "api_key"]
 
-AUDIT_FORMAT_NAMES = ("json", "cloudevents")
+CHOICES = {"audit_format": ("json", "cloudevents"), "migrate": (AUTO, NEVER)}
+"""Maps settings that are texts to the values that they may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ STORE_SETTINGS = frozenset(
         "secret_key_file",
         "store_timeout_ms",
         "postgres_connections",
+        "migrate",
         "max_meta_bytes",
         "max_definition_bytes",
     }
@@ -127,11 +131,14 @@ TLS_FILES = frozenset({"ca_cert", "client_cert", "client_key"})
 """Lists the settings that clients need for https:// alone."""
 
 
-def read_store_settings(database_url: str | None, environment: Mapping[str, str]) -> Settings:
+def read_store_settings(
+    database_url: str | None, environment: Mapping[str, str], migrate: str | None = None
+) -> Settings:
     """Returns the settings of a command that opens the store and serves nobody, like `read_settings`; a variable
     without a value that only the service needs is ignored."""
     unneeded = {setting.variable for setting in SETTINGS if setting.name not in STORE_SETTINGS}
-    return read_settings({"database_url": database_url}, _ignore_empty(environment, unneeded))
+    flags = {"database_url": database_url, "migrate": migrate}
+    return read_settings(flags, _ignore_empty(environment, unneeded))
 
 
 def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
@@ -147,8 +154,9 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
         raise InvalidSetting("cors_all_routes has no effect without cors_origin")
     _refuse_half_a_provider(values)
     _refuse_half_of_tls(values)
-    if values["audit_format"] not in AUDIT_FORMAT_NAMES:
-        raise InvalidSetting(f"audit_format must be {' or '.join(AUDIT_FORMAT_NAMES)}")
+    for name, choices in CHOICES.items():
+        if values[name] not in choices:
+            raise InvalidSetting(f"{name} must be {' or '.join(choices)}")
     database = read_database_url(database_url)
     if values["database_password_command"] and not isinstance(database, PostgresUrl):
         raise InvalidSetting("database_password_command has no effect without a postgresql:// database URL")

@@ -77,6 +77,9 @@ class Setting:
         return value
 
 
+AUTO, NEVER = "auto", "never"
+"""Are the values of `migrate`."""
+
 ALL_REQUESTS = "all"
 """Is the value of `access_log` with which requests for health and metrics are logged, too."""
 
@@ -131,6 +134,11 @@ class Settings:
         "",
         "a command for the shell whose first line of output is the password for PostgreSQL; it is run for new "
         "connections, at most once a minute",
+    )
+    migrate: str = define(
+        AUTO,
+        "whether the schema of the database is brought up to date first: auto, or never, with which a database that "
+        "`magistrate migrate` has to migrate is refused",
     )
     api_keys: tuple[str, ...] = define(
         "",

@@ -12,6 +12,7 @@ import msgspec
 from magistrate.engine.names import Revision
 from magistrate.errors import StoreDeleted
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, StoreState
+from magistrate.store.schema_version import SchemaVersion
 from magistrate.store.sql.dialect import Dialect, Parameter
 from magistrate.store.sql.head import HEAD
 
@@ -117,7 +118,6 @@ class Database(StoreState, Protocol):
         """Returns a mark, and what LIST_WARRANT_CHANGES then returns for these values, if that takes no waiting."""
         ...
 
-    async def schema_version(self) -> int:
-        """Returns the number of the last migration applied. Raises StoreUnavailable, or SchemaMismatch for an empty
-        database."""
+    async def schema_version(self) -> SchemaVersion:
+        """Returns which schema the database has. Raises StoreUnavailable, or SchemaMismatch for an empty database."""
         ...

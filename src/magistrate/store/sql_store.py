@@ -10,7 +10,6 @@ from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_names
-from magistrate.errors import SchemaMismatch
 from magistrate.store.contract.database_use import HeadLocks, PoolCounts
 from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventPosition, FollowedEvents
 from magistrate.store.contract.keys import KeptKeys, SessionKey, StoredKeys
@@ -148,10 +147,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
 
     async def check(self) -> Revision:
         version = await self.database.schema_version()
-        if version != len(migrations()):
-            raise SchemaMismatch(
-                f"the store has schema {version}, this version of Magistrate needs {len(migrations())}"
-            )
+        version.require_usable(len(migrations()))
         return await self._head()
 
     async def _head(self) -> Revision:

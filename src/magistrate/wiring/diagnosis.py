@@ -18,7 +18,7 @@ from magistrate.api.http.tls import load_context
 from magistrate.api.processes.server import limit_connections
 from magistrate.config.api_keys import find_exposed_mode, read_api_key_file
 from magistrate.config.database_url import SqliteUrl
-from magistrate.config.settings_table import Settings
+from magistrate.config.settings_table import NEVER, Settings
 from magistrate.errors import InvalidSetting, MagistrateError
 from magistrate.operations.keys.callers import Scope
 from magistrate.store.contract.keys import StoredKey
@@ -211,13 +211,18 @@ def _check_outgoing(settings: Settings) -> Findings:
 
 def _check_store(settings: Settings) -> Findings:
     report = inspect_store(settings)
+    behind = f"the store has schema {report.version}, and this version needs {report.known}"
     if report.mismatch is not None:
         yield ERROR, report.mismatch, "install the version that made it again, or restore a backup of this one"
+    elif report.pending and settings.migrate == NEVER:
+        yield ERROR, behind, "run `magistrate migrate`, or start with --migrate auto"
     elif 0 < report.version < report.known:
+        breaks_before = max(migration.breaks_before for migration in report.pending)
         yield (
             WARNING,
-            f"the store has schema {report.version}, and this version needs {report.known}",
-            "back it up and start this version, which migrates it; older versions refuse it then",
+            behind,
+            "back it up and start this version, which migrates it; versions that do not know schema "
+            f"{breaks_before} refuse it then",
         )
 
 
@@ -273,7 +278,7 @@ def _find_writes_of_the_future(report: StoreReport) -> Findings:
 
 def _check_keys(settings: Settings) -> Findings:
     report = inspect_store(settings)
-    if report.version != report.known:
+    if not report.is_usable:
         return
     keys = asyncio.run(_list_keys(settings))
     now = datetime.now(UTC)

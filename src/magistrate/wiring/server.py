@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -48,6 +49,7 @@ from magistrate.config.settings_table import ALL_REQUESTS, Settings
 from magistrate.errors import InvalidSetting
 from magistrate.log import find_output, hide_secrets, log_all_output, log_to_stderr
 from magistrate.operations.models.examples import Example
+from magistrate.store.migration import Migration
 from magistrate.temporary_files import make_temporary_folder
 from magistrate.terminal import printable_lines
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, ReloadSignal, SharedDigests, check_key_file
@@ -267,7 +269,7 @@ def serve(
         if settings.admin_port:
             sockets += _listen_until_end(replace(settings, port=settings.admin_port), stack)
         secure_store(settings, fix_permissions)
-        migrate_store(settings)
+        _migrate(settings)
         key = asyncio.run(prepare_store(settings, example))
         url = announce_service(settings, listening, key)
         if example is not None:
@@ -275,6 +277,19 @@ def serve(
         if shared_folder is None:
             return serve_alone(settings, sockets)
         return _serve_together(settings, sockets, shared_folder)
+
+
+def _migrate(settings: Settings) -> None:
+    """Brings the schema up to date, unless that is forbidden, and logs what is applied to a store that exists."""
+
+    def report(migration: Migration) -> None:
+        log.info("a migration begins", number=migration.number, name=migration.name)
+
+    began_at = time.monotonic()
+    applied = migrate_store(settings, report)
+    if applied and applied[0].number > 1:
+        seconds = round(time.monotonic() - began_at, 3)
+        log.info("the database was migrated", schema=applied[-1].number, seconds=seconds)
 
 
 def check_provider(settings: Settings) -> None:

@@ -1,35 +1,55 @@
 """Opens and migrates stores, by the types of database URLs."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from magistrate.config.database_url import PostgresUrl, SqliteUrl
-from magistrate.config.settings_table import Settings
+from magistrate.config.settings_table import NEVER, Settings
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stores import Stores
 from magistrate.store.database import Observer, observe_nothing
+from magistrate.store.migration import Migration as Migration
+from magistrate.store.migration import MigrationRun as MigrationRun
+from magistrate.store.migration import StoreReport as StoreReport
+from magistrate.store.migration import report_nothing, require_migrated
 from magistrate.store.scripts.key_encryption import UNSEALED, read_sealing
-
-if TYPE_CHECKING:
-    from magistrate.store.migration import StoreReport
 
 # The functions in this file import their drivers when they are called: the driver of another store would cost memory
 # and time in every process.
 
 
-def migrate_store(settings: Settings) -> None:
-    """Creates the store if necessary and brings its schema up to date. Raises StoreUnavailable, SchemaMismatch or
-    InvalidSetting."""
+def migrate_store(settings: Settings, report: Callable[[Migration], None] = report_nothing) -> Sequence[Migration]:
+    """Creates the store if necessary, brings its schema up to date, and returns the migrations that were applied; with
+    `--migrate never`, does nothing but verify that there are none to apply. `report` is called as MigrationRun says.
+
+    Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
+    if settings.migrate == NEVER:
+        require_migrated(inspect_store(settings))
+        return ()
+    return apply_migrations(settings, MigrationRun(report=report))
+
+
+def apply_migrations(settings: Settings, run: MigrationRun) -> Sequence[Migration]:
+    """Creates the store if necessary, and returns the migrations that were applied. Raises StoreUnavailable,
+    SchemaMismatch or InvalidSetting."""
     match settings.database:
         case SqliteUrl(path):
             from magistrate.store.sqlite.files import migrate_sqlite
 
-            migrate_sqlite(path, settings.store_timeout_ms)
+            return migrate_sqlite(path, settings.store_timeout_ms, run)
         case PostgresUrl(conninfo):
             from magistrate.store.postgres.migration import migrate_postgres
 
-            migrate_postgres(_complete(conninfo, settings), settings.store_timeout_ms)
+            return migrate_postgres(_complete(conninfo, settings), settings.store_timeout_ms, run)
+
+
+def translate_migration(settings: Settings, migration: Migration) -> str:
+    """Returns the statements of a migration as this database gets them."""
+    if isinstance(settings.database, SqliteUrl):
+        return migration.sql
+    from magistrate.store.sql.postgres import translate_schema
+
+    return translate_schema(migration.sql)
 
 
 async def open_store(settings: Settings, observer: Observer = observe_nothing) -> Store:
@@ -78,18 +98,19 @@ def secure_store(settings: Settings, fix_permissions: bool) -> None:
         secure_files(settings.database.path, fix_permissions)
 
 
-def inspect_store(settings: Settings) -> "StoreReport":
-    """Returns what is known of the store, which is not changed, such as what version made it. Raises StoreUnavailable
-    or InvalidSetting."""
+def inspect_store(settings: Settings, run: MigrationRun | None = None) -> StoreReport:
+    """Returns what is known of the store, which is not changed, such as what version made it, and what a run would
+    apply. Raises StoreUnavailable or InvalidSetting."""
+    run = run or MigrationRun()
     match settings.database:
         case SqliteUrl(path):
             from magistrate.store.sqlite.files import inspect_sqlite
 
-            return inspect_sqlite(path, settings.store_timeout_ms)
+            return inspect_sqlite(path, settings.store_timeout_ms, run)
         case PostgresUrl(conninfo):
             from magistrate.store.postgres.migration import inspect_postgres
 
-            return inspect_postgres(_complete(conninfo, settings), settings.store_timeout_ms)
+            return inspect_postgres(_complete(conninfo, settings), settings.store_timeout_ms, run)
 
 
 def _complete(conninfo: str, settings: Settings) -> str:

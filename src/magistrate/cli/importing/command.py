@@ -37,7 +37,7 @@ ProgressCallback = Callable[["Reached"], None]
 
 @click.command("import", short_help="Load everything from JSON Lines, OpenFGA, SpiceDB or a Warrant server.")
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(allow_dash=True))
-@with_settings([*(setting for setting in SETTINGS if setting.name == "database_url"), STORE_SETTING])
+@with_settings([*(setting for setting in SETTINGS if setting.name in ("database_url", "migrate")), STORE_SETTING])
 @click.option(
     "--chunk",
     "chunk_lines",
@@ -94,6 +94,7 @@ ProgressCallback = Callable[["Reached"], None]
 def import_command(
     paths: tuple[str, ...],
     database_url: str | None,
+    migrate: str | None,
     store: str | None,
     chunk_lines: int,
     from_openfga: bool,
@@ -129,7 +130,7 @@ def import_command(
         raise click.UsageError("give either --from-openfga or --from-spicedb")
     _check_arguments([*paths, *([openfga_url] if openfga_url else [])], any(products), leaves_out, moving)
     with report_failures():
-        settings, started = read_store_settings(database_url, os.environ), time.monotonic()
+        settings, started = read_store_settings(database_url, os.environ, migrate), time.monotonic()
         target = ImportTarget(settings, chunk_lines, read_named_store(store, os.environ))
         import_lines = partial(_import_lines, target)
         reached: Reached | None = None

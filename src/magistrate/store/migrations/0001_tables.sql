@@ -1,3 +1,4 @@
+-- breaks_before: 1
 -- The tables of a store. Times are in microseconds since 1970 UTC. A row with a deleted_revision is alive from its
 -- created_revision until then; one that is alive has the highest number there (store/contract/stored_rows.py: ALIVE).
 -- A table WITHOUT ROWID declares the columns of its primary key first, because it stores them first: the integrity check

@@ -19,6 +19,7 @@ from magistrate.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
 from magistrate.store.contract.database_use import PoolCounts
 from magistrate.store.postgres.migration import whole_seconds
 from magistrate.store.postgres.pipeline import Connection
+from magistrate.store.schema_version import OTHER_SCHEMA
 from magistrate.store.sql.postgres import CHECK_CLIENT
 
 T = TypeVar("T")
@@ -34,6 +35,9 @@ CHECK_INTERVAL_MS = 1_000
 """Limits how long a statement runs on at the server that nobody waits for any more."""
 
 _CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
+_CHANGED_RESULT = "cached plan must not change result type"
+"""Begins the message about a prepared statement whose columns a migration has changed; it would fail again and again on
+this connection, and on every other that has prepared it."""
 _ENDED = ("08", "57P")
 """Begin the codes of errors with which a server, or a pooler in front of it, ends connections."""
 
@@ -142,7 +146,7 @@ class ConnectionPool:
                 return await self._run_connected(once, use)
             except _CONFLICTS:
                 await asyncio.sleep(random.uniform(0, 0.02) * number)
-            except (psycopg.OperationalError, errors.ReadOnlySqlTransaction) as error:
+            except (psycopg.OperationalError, errors.ReadOnlySqlTransaction, errors.FeatureNotSupported) as error:
                 if use.is_broken_off or not may_repeat() or not self._is_connection_at_fault(error, use):
                     raise
                 await self._replace_connections(began_at)
@@ -152,6 +156,8 @@ class ConnectionPool:
         """Returns whether another connection may succeed."""
         if isinstance(error, errors.ReadOnlySqlTransaction):
             return time.monotonic() - self._drained_at > READ_ONLY_SECONDS
+        if isinstance(error, errors.FeatureNotSupported):
+            return (error.diag.message_primary or "").startswith(_CHANGED_RESULT)
         return use.is_lost or (error.sqlstate or "").startswith(_ENDED)
 
     async def _replace_connections(self, used_at: float) -> None:
@@ -188,6 +194,8 @@ def translate_error(error: BaseException, is_unknown: bool = False) -> Exception
         return StoreUnavailable(f"the database refuses the role of the service: {error.diag.message_primary}")
     if isinstance(error, errors.UndefinedTable):
         return SchemaMismatch("the database is not migrated")
+    if isinstance(error, errors.UndefinedColumn):
+        return SchemaMismatch(OTHER_SCHEMA)
     if isinstance(error, Exception):
         return error
     return OutcomeUnknown() if is_unknown else StoreUnavailable("the write was broken off")

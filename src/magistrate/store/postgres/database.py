@@ -23,6 +23,7 @@ from magistrate.store.postgres.heads import FollowedHead, HeadFollower
 from magistrate.store.postgres.pipeline import Connection
 from magistrate.store.postgres.planner_statistics import PlannerStatistics
 from magistrate.store.postgres.writer import GroupWriter, WriterResources
+from magistrate.store.schema_version import SchemaVersion
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.dialect import Parameter, bind_store
 from magistrate.store.sql.postgres import POSTGRES, READ_CLOCK, number_placeholders
@@ -233,9 +234,9 @@ class PostgresServer:
 
         return await self._read_with(once)
 
-    async def schema_version(self) -> int:
-        [(version,)] = await self.read(READ_VERSION, ())
-        return int(version)
+    async def schema_version(self) -> SchemaVersion:
+        [(number, breaks_before)] = await self.read(READ_VERSION, ())
+        return SchemaVersion(number, breaks_before)
 
     async def close(self) -> None:
         await self._statistics.close()

@@ -11,13 +11,12 @@ from psycopg.rows import TupleRow
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.store.contract.revisions import NOTHING_WRITTEN
 from magistrate.store.migration import (
+    Applied,
     Migration,
+    MigrationRun,
     StoreReport,
     describe_store,
-    find_mismatch,
-    list_pending,
     make_default_store,
-    migrations,
 )
 from magistrate.store.scripts.stores import head_row, store_row
 from magistrate.store.sql.head import MAKE_HEAD
@@ -44,21 +43,21 @@ LOCK_TIMEOUT_MS = 1_000
 _RACES = (errors.DuplicateTable, errors.DuplicateObject, errors.UniqueViolation, errors.DeadlockDetected)
 
 
-def migrate_postgres(conninfo: str, timeout_ms: int, available: Sequence[Migration] = ()) -> None:
-    """Brings the schema up to date in one transaction; several processes may try at once, and one of them does it.
-    The known migrations are those of the package unless others are given.
+def migrate_postgres(conninfo: str, timeout_ms: int, run: MigrationRun | None = None) -> Sequence[Migration]:
+    """Brings the schema up to date in one transaction, and returns the migrations that this process has applied;
+    several may try at once, and one of them does it.
 
     Waits for locks for up to `timeout_ms`, with pauses in which others can read the tables. Raises StoreUnavailable,
     SchemaMismatch if a newer version has migrated the database, or InvalidSetting for a URL that libpq refuses."""
     check_conninfo(conninfo)
-    available = available or migrations()
+    run = run or MigrationRun()
     races = 0
     lock_timeout_ms = min(LOCK_TIMEOUT_MS, timeout_ms // 2)
     last_attempt_at = time.monotonic() + (timeout_ms - lock_timeout_ms) / 1_000
     while True:
         try:
             with _connect(conninfo, timeout_ms) as connection:
-                return _migrate(connection, available, lock_timeout_ms)
+                return _migrate(connection, run, lock_timeout_ms)
         except errors.LockNotAvailable as error:
             pause = random.uniform(0.5, 1) * lock_timeout_ms / 1_000
             if time.monotonic() + pause > last_attempt_at:
@@ -110,7 +109,7 @@ def _describe_lock_timeout(timeout_ms: int) -> str:
     )
 
 
-def _migrate(connection: psycopg.Connection[TupleRow], available: Sequence[Migration], lock_timeout_ms: int) -> None:
+def _migrate(connection: psycopg.Connection[TupleRow], run: MigrationRun, lock_timeout_ms: int) -> Sequence[Migration]:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF8")
@@ -118,28 +117,29 @@ def _migrate(connection: psycopg.Connection[TupleRow], available: Sequence[Migra
     # default of the database would show the table as it was before the wait.
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     [has_migrations] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
-    if has_migrations and _is_up_to_date(connection, available):
-        return
+    if has_migrations and not run.list_pending(_list_applied(connection)) and _has_stores(connection):
+        return ()
     connection.execute(LIMIT_LOCK_WAIT.format(milliseconds=lock_timeout_ms))
     if not has_migrations:
         connection.execute(CREATE_TABLE)
     connection.execute(LOCK_MIGRATIONS)
     raw = psycopg.RawCursor(connection)
-    for migration in _list_pending(connection, available):
+    applied = _list_applied(connection)
+    pending = run.list_pending(applied)
+    for migration in pending:
+        run.begin(migration, applied)
         connection.execute(translate_schema(migration.sql))
-        raw.execute(number_placeholders(INSERT_MIGRATION), (migration.number, migration.name))
-    if not _has_stores(connection):
+        raw.execute(number_placeholders(INSERT_MIGRATION), migration.row)
+    if run.reaches_newest and not _has_stores(connection):
         default = make_default_store()
         raw.execute(number_placeholders(MAKE_STORE), store_row(default))
         raw.execute(number_placeholders(MAKE_HEAD), head_row(default, NOTHING_WRITTEN))
+    return pending
 
 
-def _is_up_to_date(connection: psycopg.Connection[TupleRow], available: Sequence[Migration]) -> bool:
-    return not _list_pending(connection, available) and _has_stores(connection)
-
-
-def _list_pending(connection: psycopg.Connection[TupleRow], available: Sequence[Migration]) -> Sequence[Migration]:
-    return list_pending(available, connection.execute(LIST_MIGRATIONS).fetchall())
+def _list_applied(connection: psycopg.Connection[TupleRow]) -> Applied:
+    applied: Applied = connection.execute(LIST_MIGRATIONS).fetchall()
+    return applied
 
 
 def _has_stores(connection: psycopg.Connection[TupleRow]) -> bool:
@@ -151,9 +151,9 @@ def whole_seconds(milliseconds: int) -> int:
     return -(-milliseconds // 1000)
 
 
-def inspect_postgres(conninfo: str, timeout_ms: int) -> StoreReport:
-    """Returns what a PostgreSQL database is at. Raises StoreUnavailable, or InvalidSetting for a URL that libpq
-    refuses."""
+def inspect_postgres(conninfo: str, timeout_ms: int, run: MigrationRun) -> StoreReport:
+    """Returns what a PostgreSQL database is at, and what a run would apply. Raises StoreUnavailable, or InvalidSetting
+    for a URL that libpq refuses."""
     check_conninfo(conninfo)
     try:
         with psycopg.connect(conninfo, connect_timeout=whole_seconds(timeout_ms)) as connection:
@@ -161,11 +161,10 @@ def inspect_postgres(conninfo: str, timeout_ms: int) -> StoreReport:
             [now] = connection.execute(READ_CLOCK).fetchone() or (None,)
             [is_there] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
             if not is_there:
-                return describe_store((), now=now)
+                return describe_store(run, (), now=now)
             applied = connection.execute(LIST_MIGRATIONS).fetchall()
-            mismatch = find_mismatch(migrations(), applied)
-            row = None if mismatch else connection.execute(LAST_WRITE).fetchone()
+            is_usable = describe_store(run, applied).is_usable
+            [written_at] = (connection.execute(LAST_WRITE).fetchone() if is_usable else None) or (None,)
     except psycopg.Error as error:
         raise StoreUnavailable(f"PostgreSQL cannot be read: {error}") from error
-    [written_at] = row or (None,)
-    return describe_store(applied, written_at, now)
+    return describe_store(run, applied, written_at, now)

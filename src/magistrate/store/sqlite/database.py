@@ -26,6 +26,7 @@ from magistrate.store.contract.database_use import NO_POOL, HeadLocks, PoolCount
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
 from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
+from magistrate.store.schema_version import SchemaVersion
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
 from magistrate.store.sql.dialect import Parameter, bind_store
@@ -274,13 +275,13 @@ class SqliteFile:
     def now(self) -> int:
         return time.time_ns() // 1_000
 
-    async def schema_version(self) -> int:
+    async def schema_version(self) -> SchemaVersion:
         self._check_file()
         if self._damage is not None:
             raise StoreUnavailable(DAMAGED_FILE) from self._damage
         await self._probe()
-        [(version,)] = await self.read(READ_VERSION, ())
-        return int(version)
+        [(number, breaks_before)] = await self.read(READ_VERSION, ())
+        return SchemaVersion(number, breaks_before)
 
     async def close(self) -> None:
         if self._closed:

@@ -3,8 +3,9 @@
 The files hold the keys that session tokens are signed with: a user who can read them can create tokens."""
 
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +18,13 @@ from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
 from magistrate.store.contract.revisions import NOTHING_WRITTEN
 from magistrate.store.migration import (
     Applied,
+    Migration,
+    MigrationRun,
     StoreReport,
     describe_store,
-    find_mismatch,
-    list_pending,
     make_default_store,
-    migrations,
 )
+from magistrate.store.schema_version import OTHER_SCHEMA
 from magistrate.store.scripts.stores import head_row, store_row
 from magistrate.store.sql.dialect import COMMIT
 from magistrate.store.sql.head import MAKE_HEAD
@@ -46,6 +47,8 @@ long and take a millisecond to prepare."""
 DAMAGED_FILE = "the database file is damaged; stop the service and restore it from a backup"
 DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 """Lists the errors that SQLite raises when pages of the file are damaged."""
+
+_IS_MISSING = re.compile("no such (?:column|index)|has no column named")
 
 _UNAVAILABLE = (
     apsw.BusyError,
@@ -80,6 +83,8 @@ def raise_translated(error: apsw.Error) -> NoReturn:
         raise StoreUnavailable("the database cannot be used now") from error
     if isinstance(error, apsw.SQLError) and str(error).startswith("no such table"):
         raise SchemaMismatch("the database is not migrated") from error
+    if isinstance(error, apsw.SQLError) and _IS_MISSING.search(str(error)):
+        raise SchemaMismatch(OTHER_SCHEMA) from error
     raise error
 
 
@@ -99,8 +104,9 @@ class ExposedFile:
     mode: int
 
 
-def migrate_sqlite(path: str, timeout_ms: int) -> None:
-    """Creates the file if there is none and brings its schema up to date; several processes may do this at once.
+def migrate_sqlite(path: str, timeout_ms: int, run: MigrationRun | None = None) -> Sequence[Migration]:
+    """Creates the file if there is none, brings its schema up to date, and returns the migrations that this process has
+    applied; several may do this at once.
 
     Raises StoreUnavailable, SchemaMismatch if a newer version has migrated the file, or InvalidSetting if its texts are
     not in UTF-8."""
@@ -108,27 +114,28 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
         _create_file(path)
         with closing(open_connection(path, timeout_ms)) as connection:
             connection.execute(USE_WRITE_AHEAD_LOG)
-            _migrate(connection)
+            return _migrate(connection, run or MigrationRun())
     except (apsw.Error, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise StoreUnavailable(f"the SQLite database {path} cannot be migrated: {reason}") from error
 
 
-def inspect_sqlite(path: str, timeout_ms: int) -> StoreReport:
-    """Returns what a SQLite file is at; one that does not exist is at 0. Raises StoreUnavailable."""
+def inspect_sqlite(path: str, timeout_ms: int, run: MigrationRun) -> StoreReport:
+    """Returns what a SQLite file is at, and what a run would apply; one that does not exist is at 0. Raises
+    StoreUnavailable."""
     if not Path(path).exists():
-        return describe_store(())
+        return describe_store(run, ())
     try:
         with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
             connection.set_busy_timeout(timeout_ms)
             if not connection.execute(HAS_MIGRATIONS).fetchall():
-                return describe_store(())
+                return describe_store(run, ())
             applied = cast("Applied", connection.execute(LIST_MIGRATIONS).fetchall())
-            mismatch = find_mismatch(migrations(), applied)
-            rows = [] if mismatch else connection.execute(LAST_WRITE).fetchall()
+            is_usable = describe_store(run, applied).is_usable
+            rows = connection.execute(LAST_WRITE).fetchall() if is_usable else []
     except apsw.Error as error:
         raise StoreUnavailable(f"the SQLite database {path} cannot be read: {error}") from error
-    return describe_store(applied, cast("int | None", rows[0][0]) if rows else None)
+    return describe_store(run, applied, cast("int | None", rows[0][0]) if rows else None)
 
 
 def find_exposed_files(path: str) -> list[ExposedFile]:
@@ -177,18 +184,21 @@ def _files_of(path: str) -> Iterator[tuple[str, int]]:
             yield file, stat.S_IMODE(os.stat(file).st_mode)
 
 
-def _migrate(connection: apsw.Connection) -> None:
+def _migrate(connection: apsw.Connection, run: MigrationRun) -> Sequence[Migration]:
     [(encoding,)] = connection.execute(READ_ENCODING).fetchall()
     if encoding != "UTF-8":  # texts in another one have another order
         raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF-8")
     connection.execute(BEGIN_WRITE)  # after any failure from here on, closing the connection rolls back
     connection.execute(CREATE_TABLE)
     applied = cast("Applied", connection.execute(LIST_MIGRATIONS).fetchall())
-    for migration in list_pending(migrations(), applied):
+    pending = run.list_pending(applied)
+    for migration in pending:
+        run.begin(migration, applied)
         connection.execute(migration.sql)
-        connection.execute(INSERT_MIGRATION, (migration.number, migration.name))
-    if not connection.execute(HAS_STORES).fetchall():
+        connection.execute(INSERT_MIGRATION, migration.row)
+    if run.reaches_newest and not connection.execute(HAS_STORES).fetchall():
         default = make_default_store()
         connection.execute(number_placeholders(MAKE_STORE), store_row(default))
         connection.execute(number_placeholders(MAKE_HEAD), head_row(default, NOTHING_WRITTEN))
     connection.execute(COMMIT)
+    return pending
