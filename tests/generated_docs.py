@@ -6,13 +6,14 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from magistrate.api.authzen.routes import AUTHZEN_ROUTES
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.http.error_bodies import ERROR_TABLE
-from magistrate.api.http.metric_table import METRIC_TABLE
+from magistrate.api.http.metric_table import DASHBOARDS, METRIC_TABLE
 from magistrate.api.http.pages import list_console_pages
 from magistrate.api.route import Route
 from magistrate.api.route_table import V2_ROUTES
@@ -28,6 +29,8 @@ from tests.clients.methods import (
     WORKOS_PYTHON,
     methods_table,
 )
+from tests.monitoring.alerts import alerts_table, render_rules
+from tests.monitoring.dashboards import find_panel, render_dashboard
 
 ROOT = Path(__file__).parents[1]
 
@@ -76,10 +79,10 @@ def errors_table() -> str:
 
 def metrics_table() -> str:
     """Returns a table with one row a metric."""
-    rows = ["| metric | kind | labels | unit | meaning |", "|---|---|---|---|---|"]
+    rows = ["| metric | kind | labels | unit | meaning | panel |", "|---|---|---|---|---|---|"]
     for row in METRIC_TABLE:
         labels = ", ".join(f"`{label}`" for label in row.all_labels)
-        rows.append(f"| `{row.name}` | {row.kind} | {labels} | {row.unit} | {row.meaning} |")
+        rows.append(f"| `{row.name}` | {row.kind} | {labels} | {row.unit} | {row.meaning} | {find_panel(row)} |")
     return "\n".join(rows)
 
 
@@ -109,7 +112,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/architecture.md": {"packages": packages},
     "docs/configuration.md": {"settings": settings_table},
     "docs/api.md": {"routes": routes_table, "errors": errors_table},
-    "docs/monitoring.md": {"metrics": metrics_table},
+    "docs/monitoring.md": {"metrics": metrics_table, "alerts": alerts_table},
     "docs/v1.md": {"routes": v1_routes_table},
     "docs/fga-v1.md": {"routes": fga_routes_table},
     "docs/clients.md": {
@@ -147,7 +150,11 @@ def console_operators() -> str:
     return "\n".join([*lines, "};", ""])
 
 
-FILES: dict[str, Callable[[], str]] = {"console/src/operators.ts": console_operators}
+FILES: dict[str, Callable[[], str]] = {
+    "console/src/operators.ts": console_operators,
+    "deploy/prometheus/alerts.yml": render_rules,
+    **{f"deploy/grafana/{name}.json": partial(render_dashboard, name) for name in DASHBOARDS},
+}
 """Files that are written as a whole."""
 
 

@@ -1,0 +1,52 @@
+"""Runs promtool, which checks rules and runs their tests as Prometheus does."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.generated_docs import ROOT
+
+FOLDER = ROOT / ".venv" / "prometheus"
+"""Keeps the package of Debian, which is not installed."""
+DOWNLOADED_WITHIN_SECONDS = 120
+
+
+def find_promtool() -> Path:
+    """Returns the program: the installed one, or that of the package of Debian, which is downloaded the first time.
+    Skips the test where neither can be had."""
+    if installed := shutil.which("promtool"):
+        return Path(installed)
+    program = FOLDER / "usr" / "bin" / "promtool"
+    if not program.exists():
+        _unpack()
+    if not program.exists():
+        pytest.skip("promtool is not installed, and the Debian package prometheus cannot be downloaded")
+    return program
+
+
+def _unpack() -> None:
+    if not all(map(shutil.which, ("apt-get", "dpkg"))):
+        return
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    try:
+        subprocess.run(
+            ["apt-get", "download", "prometheus"],
+            cwd=FOLDER,
+            capture_output=True,
+            check=True,
+            timeout=DOWNLOADED_WITHIN_SECONDS,
+        )
+        for package in FOLDER.glob("*.deb"):
+            subprocess.run(["dpkg", "-x", package, FOLDER], capture_output=True, check=True)
+            package.unlink()
+    except (subprocess.SubprocessError, OSError):
+        return
+
+
+def run_promtool(*arguments: str | Path) -> str:
+    """Returns what it prints. Fails the test with that if something is wrong."""
+    ran = subprocess.run([find_promtool(), *arguments], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
