@@ -7,9 +7,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
+import threading
+import time
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ import yaml
 
 from magistrate.config.database_url import PostgresUrl
 from magistrate.config.settings import read_settings
-from magistrate.config.settings_table import SETTINGS
+from magistrate.config.settings_table import SETTINGS, Settings
 from tests.generated_docs import ROOT
 from tests.processes.served_processes import free_port, wait_for
 from tests.processes.starting import start_process
@@ -72,10 +75,25 @@ def test_the_image_has_two_stages_and_is_run_by_an_ordinary_user() -> None:
     stage = last_stage()
 
     assert len([name for name, _ in instructions() if name == "FROM"]) == 2
-    assert stage["COPY"] == ["--from=build /opt/magistrate /opt/magistrate"]
+    assert stage["COPY"] == [
+        "--from=build /opt/magistrate /opt/magistrate",
+        "deploy/probe.sh /usr/local/bin/magistrate-probe",
+    ]
     [user] = stage["USER"]
     assert all(int(part) >= 1_000 for part in user.split(":"))
     assert "ADD" not in {name for name, _ in instructions()}
+
+
+def test_a_release_is_built_from_a_base_by_its_digest() -> None:
+    """The digest is that of the day of the release, so none stands in the repository."""
+    base = dict(rest.split("=", 1) for name, rest in instructions() if name == "ARG" and "=" in rest)["BASE"]
+    steps = read_workflow(ROOT / ".github/workflows/release.yml")["jobs"]["image"]["steps"]
+    [build] = [step["run"] for step in steps if "docker build" in step.get("run", "")]
+
+    assert re.fullmatch(r"python:3\.\d+-slim-bookworm", base)
+    assert [rest.split()[0] for name, rest in instructions() if name == "FROM"] == ["${BASE}", "${BASE}"]
+    assert "base=$(docker inspect --format '{{index .RepoDigests 0}}' \"$tag\")" in build
+    assert 'docker build --build-arg "BASE=$base"' in build
 
 
 def test_what_the_image_is_built_from_is_there_and_not_ignored() -> None:
@@ -98,6 +116,50 @@ def test_the_image_names_settings_that_exist() -> None:
     assert str(settings.port) in last_stage()["EXPOSE"]
 
 
+PROBE = ROOT / "deploy/probe.sh"
+
+
+def probe(environment: dict[str, str]) -> int:
+    return subprocess.run([PROBE], env=environment, capture_output=True, timeout=10).returncode
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1,127.0.0.1", "0.0.0.0", "::"])
+@pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1), (None, 1)])
+def test_the_probe_says_whether_the_admin_port_answers_200(host: str, status: int | None, code: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    is_dual = host == "::"
+    with socket.create_server((host.split(",")[0], 0), family=family, dualstack_ipv6=is_dual) as listening:
+        port = str(listening.getsockname()[1])
+        if status is None:
+            listening.close()
+        thread = threading.Thread(target=answer_once, args=(listening, status))
+        thread.start()
+        exit_code = probe({"MAGISTRATE_HOST": host, "MAGISTRATE_ADMIN_PORT": port})
+        thread.join()
+
+    assert exit_code == code
+
+
+def answer_once(listening: socket.socket, status: int | None) -> None:
+    if status is not None:
+        connection, _ = listening.accept()
+        with connection:
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                head += connection.recv(1_000)
+            assert head.startswith(b"GET /readyz HTTP/1.1\r\nHost: ")
+            connection.sendall(b"HTTP/1.1 %d X\r\n\r\n" % status)
+
+
+def test_the_probe_starts_no_interpreter_and_waits_for_no_answer_for_long() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began_at = time.monotonic()
+        code = probe({"MAGISTRATE_ADMIN_PORT": str(silent.getsockname()[1]), "PATH": "/nowhere"})
+
+    assert code == 1
+    assert 2 < time.monotonic() - began_at < 3
+
+
 def test_the_commands_of_the_image_work_in_an_empty_directory(tmp_path: Path) -> None:
     """With the environment of the image, but free ports, and directories of the test in place of /data and /tmp."""
     stage = last_stage()
@@ -105,7 +167,8 @@ def test_the_commands_of_the_image_work_in_an_empty_directory(tmp_path: Path) ->
     data.mkdir()
     scratch.mkdir()
     ports = {"8000": str(free_port()), "8001": str(free_port())}
-    health = json.loads(re.findall(r"CMD (.*)", stage["HEALTHCHECK"][0])[0].replace("8001", ports["8001"]))
+    [health] = re.findall(r"CMD (.*)", stage["HEALTHCHECK"][0])
+    assert json.loads(health) == ["magistrate-probe"]
     environment = {
         **{name: text.replace("/data", str(data)) for name, text in image_environment().items()},
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -114,14 +177,14 @@ def test_the_commands_of_the_image_work_in_an_empty_directory(tmp_path: Path) ->
         "MAGISTRATE_PORT": ports["8000"],
         "MAGISTRATE_ADMIN_PORT": ports["8001"],
     }
-    before = subprocess.run(health, env=environment, capture_output=True).returncode
+    before = probe(environment)
 
     command = [*json.loads(stage["ENTRYPOINT"][0]), *json.loads(stage["CMD"][0]), "--workers", "2"]
     process = start_process(command, folder=data, environment=environment)
     try:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("Magistrate listens on ")
-        wait_for(lambda: subprocess.run(health, env=environment, capture_output=True).returncode == 0)
+        wait_for(lambda: probe(environment) == 0)
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
@@ -131,6 +194,23 @@ def test_the_commands_of_the_image_work_in_an_empty_directory(tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "tmp"]
     assert {path.name for path in data.iterdir()} <= {"magistrate.db", "magistrate.db-wal", "magistrate.db-shm"}
     assert [*scratch.iterdir()] == []
+
+
+WORKER_BYTES = 90_000_000
+CACHES_GROW_BY = 1.5
+"""What docs/operating.md and docs/security.md say: caches take about one and a half times their limit at worst."""
+
+
+def needed_bytes(settings: Settings, workers: int) -> float:
+    """What that many workers take, and their supervisor, when everything is full that has a bound in the settings."""
+    bounded = (
+        settings.max_all_bodies_bytes,
+        settings.max_unsent_bytes,
+        settings.max_received_bytes,
+        settings.max_unwritten_bytes * 2,
+        settings.request_cache_bytes,
+    )
+    return (workers + 1) * WORKER_BYTES + workers * (CACHES_GROW_BY * settings.cache_bytes + sum(bounded))
 
 
 def test_compose_runs_the_service_without_rights_on_a_database_of_its_own() -> None:
@@ -149,6 +229,8 @@ def test_compose_runs_the_service_without_rights_on_a_database_of_its_own() -> N
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert service["tmpfs"] == ["/tmp:mode=1777,size=64m"]
+    assert needed_bytes(settings, service["cpus"]) <= int(service["mem_limit"].removesuffix("m")) * 2**20
+    assert all(limit in one for one in services.values() for limit in ("cpus", "mem_limit", "pids_limit"))
     assert service["depends_on"] == {"database": {"condition": "service_healthy"}}
     assert service["ports"] == [f"127.0.0.1:8000:{last_stage()['EXPOSE'][0]}"]
     assert float(service["stop_grace_period"].removesuffix("s")) * 1_000 > settings.stop_timeout_ms + 10_000
