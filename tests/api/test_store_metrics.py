@@ -35,5 +35,6 @@ def test_requests_are_counted_by_store_if_the_setting_says_so(database_url: str,
         counts = count_requests(client)
         client.delete("/v2/stores/acme").raise_for_status()
 
+        assert ("magistrate_store_requests_total" in client.get("/metrics").text) == is_labelled
         assert counts == ({"default": 1, "acme": 3} if is_labelled else {})
         assert "acme" not in client.get("/metrics").text

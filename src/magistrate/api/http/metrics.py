@@ -89,18 +89,15 @@ class Metrics:
         own: Readings = {
             "unknown_tokens": self.unknown_tokens,
             "audit_dropped": self.count_audit_dropped(),
-            "store_requests": self._name_stores(),
+            **({} if self.requests_by_store is None else {"store_requests": self._name_stores(self.requests_by_store)}),
         }
         read = {**own, **self.read_server(), **self.read()}
         readings = {key: dict(value) if isinstance(value, Mapping) else value for key, value in read.items()}
         durations = {key: dict(by_label) for key, by_label in self.read_durations().items()}
         return ProcessCounts(os.getpid(), [*self._requests.items()], readings, durations, BUILD)
 
-    def _name_stores(self) -> dict[str, float]:
+    def _name_stores(self, counts: Counter[str]) -> dict[str, float]:
         """Returns how many requests were about each store, by its name, and discards those of stores that are gone."""
-        counts = self.requests_by_store
-        if counts is None:
-            return {}
         names = {store_id: self.name_store(store_id) for store_id in counts}
         for store_id in [store_id for store_id, name in names.items() if name is None]:
             del counts[store_id]
@@ -149,7 +146,7 @@ def exposition(own: ProcessCounts) -> bytes:
 
 class _Collected:
     """Collects the metrics for prometheus-client: counters are sums over all workers, also those that have ended, and
-    gauges are those of each worker that runs."""
+    gauges are those of each worker that runs. What is counted by a label is missing if no worker counts it."""
 
     def __init__(self, counts: Sequence[ProcessCounts]) -> None:
         self._counts = counts
@@ -160,7 +157,7 @@ class _Collected:
         yield self._collect_builds()
         yield from self._collect_processes()
         for row in METRIC_TABLE:
-            if row.name in _COLLECTED_APART:
+            if row.name in _COLLECTED_APART or (row.labels and not self._is_measured(row)):
                 continue
             if row.kind is MetricKind.COUNTER:
                 yield self._add_counter(row)
@@ -168,6 +165,9 @@ class _Collected:
                 yield self._list_gauge(row)
             else:
                 yield self._add_durations(row)
+
+    def _is_measured(self, row: MetricRow) -> bool:
+        return any(row.key in counts.readings or row.key in counts.durations for counts in self._counts)
 
     def _collect_requests(self) -> Iterator[Metric]:
         by_key: dict[Key, Durations] = defaultdict(Durations)
