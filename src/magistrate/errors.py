@@ -12,6 +12,7 @@ MagistrateError
 │   ├── BodyTooLarge          carries `limit`, in bytes
 │   ├── BodyTooSlow           carries `limit_ms`
 │   ├── UnsupportedCoding     the body has a content coding that is not decoded
+│   ├── DamagedBackup         a file is no backup, or not as it was written
 │   └── KeyReused             an idempotency key came back with another request
 ├── Unauthenticated           no key, or one that is unknown
 │   ├── InvalidToken          a bearer token without a valid signature of a trusted issuer for this service
@@ -147,6 +148,10 @@ class BodyTooSlow(InvalidRequest):
 
 class UnsupportedCoding(InvalidRequest):
     """Reports that a request body has a content coding that is not decoded, or several."""
+
+
+class DamagedBackup(InvalidRequest):
+    """Reports that a file is no backup, or that it is not as it was written."""
 
 
 class KeyReused(InvalidParameter):

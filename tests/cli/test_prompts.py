@@ -185,7 +185,7 @@ class Never(SilentHandler):
 
 LOCAL: set[Words] = {(name,) for name in ("serve", "completion", "doctor", "import", "migrate", "playground")}
 LOCAL |= {("model", name) for name in ("fmt", "lint", "convert", "test")}
-LOCAL |= {("audit", "verify"), ("sessions", "revoke"), ("keys", "reset")}
+LOCAL |= {("backup",), ("restore",), ("export",), ("audit", "verify"), ("sessions", "revoke"), ("keys", "reset")}
 """The commands that call no service."""
 
 

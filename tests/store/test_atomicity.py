@@ -6,10 +6,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import StoreUnavailable
+from magistrate.store.contract.backups import RestoredContents, RestoredRow
 from magistrate.store.contract.events import DecisionRecord
 from magistrate.store.contract.keys import SessionKey
 from magistrate.store.contract.new_rows import (
@@ -22,6 +24,7 @@ from magistrate.store.contract.new_rows import (
     Stamp,
 )
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store
+from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.database import Observer
 from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer, dump
@@ -127,6 +130,17 @@ async def delete_events(store: Store) -> None:
     await store.delete_events(10**15, 100)
 
 
+async def restore(store: Store) -> None:
+    """Takes the place of all that there is."""
+    rows: list[list[RestoredRow]] = [
+        [StoredPolicy(PolicyName("p"), '{"parameters":{},"expression":"true"}', 3)],
+        [StoredObjectType(TypeName("t"), '{"relations":{"x":{}}}', 4)],
+        [StoredObject(TypeName("t"), ObjectId("a"), None, 5)],
+        [Warrant(*OLD_WARRANT.names, "x == 1", 6, 0)],
+    ]
+    await store.restore(RestoredContents(lambda: iter(rows), 1, 1), Stamp("ann", 1), replaces=True)
+
+
 Write = Callable[[Store], Awaitable[None]]
 WRITES: list[Write] = [
     replace_and_create,
@@ -143,6 +157,7 @@ WRITES: list[Write] = [
     keep_session_key,
     keep_decisions,
     delete_events,
+    restore,
 ]
 WITHOUT_REVISION = (collect, keep_session_key, keep_decisions, delete_events)
 
@@ -224,4 +239,4 @@ async def test_a_lost_connection_leaves_all_or_nothing(postgres: PostgresServer,
                 assert dump(url) == before
                 statements += 1
         assert dump(url) != before
-        assert await store.check() == (7 if write in WITHOUT_REVISION else 8)
+        assert await store.check() == (1 if write is restore else 7 if write in WITHOUT_REVISION else 8)

@@ -27,6 +27,7 @@ from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.store.postgres.database import PostgresDatabase
+from magistrate.store.sql.backups import LIST_ALL_OBJECTS, LIST_ALL_POLICIES, LIST_ALL_TYPES, LIST_ALL_WARRANTS
 from magistrate.store.sql.changes import DELETE_CHANGES, LIST_CHANGES, LIST_WARRANT_CHANGES, OLDEST_CHANGES
 from magistrate.store.sql.decisions import (
     DELETE_DECISIONS,
@@ -353,6 +354,10 @@ OF_EVENTS = [
     pytest.param(looked_up(OLDEST_CHANGES, 100, 100), id="oldest-changes"),
     pytest.param(looked_up(DELETE_CHANGES, 100, 1), id="forget-changes"),
     pytest.param(looked_up(DELETE_REVISIONS, 100), id="forget-revisions"),
+    pytest.param(looked_up(LIST_ALL_POLICIES, "a", 100, 100), id="all-policies"),
+    pytest.param(looked_up(LIST_ALL_TYPES, "a", 100, 100), id="all-types"),
+    pytest.param(looked_up(LIST_ALL_OBJECTS, "document", "a", 100, 100), id="all-objects"),
+    pytest.param(looked_up(LIST_ALL_WARRANTS, 100, 100, 100), id="all-warrants"),
     pytest.param(looked_up(OLDEST_DECISIONS, 100, 100), id="oldest-decisions"),
     pytest.param(looked_up(DELETE_DECISIONS, 100), id="forget-decisions"),
     pytest.param(looked_up(LAST_SURPLUS_DECISION, 100, 100), id="surplus"),

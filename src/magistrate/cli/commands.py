@@ -11,6 +11,7 @@ import click
 
 import magistrate
 from magistrate.cli.administration.audit import audit
+from magistrate.cli.administration.backups import backup, export, restore
 from magistrate.cli.administration.doctor import doctor
 from magistrate.cli.administration.keys import keys
 from magistrate.cli.administration.migrate import migrate
@@ -103,6 +104,9 @@ for command in (
     events,
     replay,
     import_command,
+    backup,
+    restore,
+    export,
     sessions,
     keys,
     stores,

@@ -4,12 +4,13 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_names
+from magistrate.store.contract.backups import KeyDigest, StoreContents, V
 from magistrate.store.contract.database_use import HeadLocks, PoolCounts
 from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventPosition, FollowedEvents
 from magistrate.store.contract.keys import KeptKeys, SessionKey, StoredKeys
@@ -28,11 +29,19 @@ from magistrate.store.contract.stored_rows import (
 )
 from magistrate.store.database import Database, Row, Rows, Script
 from magistrate.store.migration import migrations
-from magistrate.store.scripts import batches, events, keys, models, objects, retention, warrants
+from magistrate.store.scripts import backups, batches, events, keys, models, objects, retention, warrants
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
+from magistrate.store.sql.backups import (
+    LIST_ALL_DIGESTS,
+    LIST_ALL_OBJECTS,
+    LIST_ALL_POLICIES,
+    LIST_ALL_TYPES,
+    LIST_ALL_WARRANTS,
+    MEASURE_CONTENTS,
+)
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
 from magistrate.store.sql.decisions import FIND_DECISION
-from magistrate.store.sql.dialect import Clause
+from magistrate.store.sql.dialect import Clause, Parameter
 from magistrate.store.sql.events import events_statement, follow_statement
 from magistrate.store.sql.head import READ_HEAD
 from magistrate.store.sql.keys import LIST_KEY_DIGESTS, LIST_KEYS, LIST_SESSION_KEYS, READ_KEYS_VERSION
@@ -114,12 +123,48 @@ class SqlKeys(SqlRevisions):
     _seal_session_keys = transact(keys.seal_session_keys, makes_revision=False)
 
 
+class SqlBackups(SqlRevisions):
+    """Implements store/contract/backups.py."""
+
+    async def measure_contents(self) -> StoreContents:
+        [row] = await self.database.read(MEASURE_CONTENTS, ())
+        self.note_newest(row)
+        return StoreContents(RevisionId(row[0], row[2]), row[3], row[4])
+
+    async def list_rows(self, kind: type[V], after: V | None, at: Revision) -> Sequence[V]:
+        statement, key, first = _ROW_QUERIES[kind]
+        boundary: tuple[Parameter, ...] = first if after is None else tuple(getattr(after, name) for name in key)
+        rows = await self.database.read(statement, (*boundary, at, at), long=True)
+        self.check_revision(rows[0], at)
+        return [kind(*row[3:]) for row in rows if row[3] is not None]
+
+    async def list_key_digests(self) -> Sequence[KeyDigest]:
+        return [KeyDigest(*row) for row in await self.database.read(LIST_ALL_DIGESTS, ())]
+
+    restore = transact(backups.restore_store)
+
+
+class _RowQuery(NamedTuple):
+    """Holds the statement that lists rows of a kind, the members that are their key, and one that sorts before all."""
+
+    statement: str
+    key: tuple[str, ...]
+    first: tuple[Parameter, ...]
+
+
+_ROW_QUERIES: Mapping[type, _RowQuery] = {
+    StoredPolicy: _RowQuery(LIST_ALL_POLICIES, ("name",), ("",)),
+    StoredObjectType: _RowQuery(LIST_ALL_TYPES, ("name",), ("",)),
+    StoredObject: _RowQuery(LIST_ALL_OBJECTS, ("type", "id"), ("", "")),
+    Warrant: _RowQuery(LIST_ALL_WARRANTS, ("number",), (-1,)),
+}
+
 MAX_LARGE_ROWS = 50
 """Limits the rows of an ordinary read if each may have a large text, such as the meta of an object; more are read as a
 long read. This many with 64 KB each take some ten milliseconds."""
 
 
-class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
+class SqlStore(SqlKeys, SqlBackups, SqlHistory, SqlWarrantReads):
     """Implements store/contract/store.py over a Database."""
 
     def __init__(self, database: Database, identity: Identity, sealing: Sealing = UNSEALED) -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from magistrate.engine.names import Revision
+from magistrate.store.contract.backups import RestoredContents
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.lists import PageSlice, Slice
-from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS
+from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS, Stamp
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, RevisionId
 from magistrate.store.contract.stores import (
     REMOVAL_LEASE_SECONDS,
@@ -23,7 +24,7 @@ from magistrate.store.contract.stores import (
     build_store,
 )
 from magistrate.store.database import Database, Row, Rows, ScriptStart
-from magistrate.store.scripts import keys, stores
+from magistrate.store.scripts import backups, keys, stores
 from magistrate.store.scripts.key_encryption import Sealing
 from magistrate.store.scripts.versions import MICROSECONDS_PER_HOUR
 from magistrate.store.sql.keys import LIST_ALL_KEYS, LIST_STORE_KEYS
@@ -115,6 +116,11 @@ class SqlStores:
 
     async def delete(self, number: int, at: int) -> None:
         await self._transact(lambda head: stores.delete_store(head, number, at))
+
+    async def restore_stores(
+        self, restored: Sequence[tuple[NewStore, RestoredContents]], stamp: Stamp, replaces: bool
+    ) -> Sequence[tuple[StoredStore, RevisionId]]:
+        return await self._database.transact(lambda head: backups.restore_stores(head, restored, stamp, replaces))
 
     async def delete_rows(self, before: int, most: int) -> RemovedRows:
         deleted = await self._database.read(LIST_DELETED_STORES, ())

@@ -26,6 +26,7 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.read_ahead import AheadReader
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+from magistrate.store.contract.backups import BackupStore
 from magistrate.store.contract.events import EventStore
 from magistrate.store.contract.keys import KeyStore, SessionKeyStore
 from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, PageSlice, Slice, Snapshot, WarrantFilter
@@ -124,6 +125,7 @@ class Store(
     PolicyStore,
     KeyStore,
     SessionKeyStore,
+    BackupStore,
     EventStore,
     HistoryStore,
     RevisionStore,

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from magistrate.engine.names import Revision
+from magistrate.store.contract.backups import RestoredContents
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.lists import PageSlice, Slice
-from magistrate.store.contract.new_rows import NewObjectType
+from magistrate.store.contract.new_rows import NewObjectType, Stamp
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import Identity
@@ -153,6 +154,15 @@ class Stores(Protocol):
     async def create(self, new: NewStore) -> StoredStore:
         """Makes a store, with its model as revision 1. Raises Conflict if the name is taken, and NotFound if the store
         does not exist whose model it gets."""
+        ...
+
+    async def restore_stores(
+        self, restored: Sequence[tuple[NewStore, RestoredContents]], stamp: Stamp, replaces: bool
+    ) -> Sequence[tuple[StoredStore, RevisionId]]:
+        """Makes each of these stores hold the contents, as BackupStore.restore does, all at once; those that do not
+        exist are made. Each gets the description and the limits, which may be lower than what it holds. Returns the
+        stores with their newest revisions. Nothing can be written to `default` meanwhile either. Raises Conflict if one
+        of them is not empty, unless it `replaces` what they have."""
         ...
 
     async def list_stores(self, part: Slice, prefix: str) -> PageSlice[StoredStore]:

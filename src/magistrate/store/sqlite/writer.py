@@ -34,6 +34,7 @@ from magistrate.store.database import (
 )
 from magistrate.store.scripts.heads import StoreHead, read_head, read_move
 from magistrate.store.scripts.script_runs import WRITES_AT_ONCE, QueuedWrite, WriteResult
+from magistrate.store.sql.backups import RESTORE_HEAD
 from magistrate.store.sql.dialect import (
     COMMIT,
     RELEASE,
@@ -230,7 +231,7 @@ class FileWriter:
         except StoreDeleted as error:
             return WriteResult(write, error=error)
         self._store_head(write.store, head)
-        seen, written = head.seen, len(head.written)
+        seen, written, heads = head.seen, len(head.written), {**self._heads}
         self.connection.execute(SAVEPOINT)
         try:
             try:
@@ -241,6 +242,7 @@ class FileWriter:
             if not self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
                 raise
             self.connection.execute(ROLL_BACK_TO_SAVEPOINT)
+            self._heads = heads
             head.seen = head.stored = seen
             del head.written[written:]
             return WriteResult(write, error=error)
@@ -251,12 +253,13 @@ class FileWriter:
     def _find_head(self, write: QueuedWrite) -> "_WrittenHead":
         """Returns the head of the store that a write is for, which is the one that runs from now on."""
         self._store = write.store
-        head = self._heads.get(write.store)
-        if head is None:
-            statement = number_placeholders(OPEN_HEAD)
-            [row] = require_head(OPEN_HEAD, self.connection.execute(statement, (write.store,)).fetchall())
-            stored = read_head(row)
-            head = self._heads[write.store] = _WrittenHead(write.known, stored.newest, stored, stored)
+        return self._heads.get(write.store) or self._read_head(write.store, write.known)
+
+    def _read_head(self, store: int, revisions: KnownRevisions) -> "_WrittenHead":
+        statement = number_placeholders(OPEN_HEAD)
+        [row] = require_head(OPEN_HEAD, self.connection.execute(statement, (store,)).fetchall())
+        stored = read_head(row)
+        head = self._heads[store] = _WrittenHead(revisions, stored.newest, stored, stored)
         return head
 
     def _run(self, write: QueuedWrite) -> Any:
@@ -303,6 +306,8 @@ class FileWriter:
                 store = step.store or self._store
                 bound = (bind_store(statement, store, row) for row in rows)
                 self.connection.executemany(number_placeholders(statement), bound)
+        if step.sql == RESTORE_HEAD and (restored := self._heads.pop(step.store or self._store, None)) is not None:
+            self._read_head(step.store or self._store, restored.known)
 
     def _select(self, step: Select) -> list[Rows]:
         if step.values:

@@ -1,0 +1,186 @@
+"""Implements `magistrate backup`, `magistrate restore` and `magistrate export`, which work on a database, served or
+not (docs/backup.md)."""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from magistrate.cli.input import read_as_of
+from magistrate.cli.output import echo
+from magistrate.cli.service import report_failures, with_settings
+from magistrate.config.settings import read_named_store, read_store_settings
+from magistrate.config.settings_table import SETTINGS, STORE_SETTING
+from magistrate.temporary_files import open_temporary_file, writing_to
+
+if TYPE_CHECKING:
+    from magistrate.wiring.backups import Backup, BackupHeader, Restored
+
+DIFFERENT = 1
+"""Sets the exit code if a restored store is not what the backup has."""
+STANDARD = "-"
+"""Stands for standard output, or standard input."""
+
+database_option = with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
+all_stores_option = click.option("--all-stores", is_flag=True, help="every store of the database")
+point_option = click.option(
+    "--as-of", metavar="TIME", help="the state at this time or token, as far back as the past is kept; by default now"
+)
+
+
+@click.command(short_help="Write a backup of a store, or of all.")
+@click.argument("path", metavar="FILE", type=click.Path(allow_dash=True))
+@database_option
+@with_settings([STORE_SETTING])
+@all_stores_option
+@point_option
+@click.option("--with-keys", is_flag=True, help="the API keys as well: their digests, from which no key can be made")
+def backup(
+    path: str, database_url: str | None, store: str | None, all_stores: bool, as_of: str | None, with_keys: bool
+) -> None:
+    """Write everything that a store has to FILE (- for standard output), at one revision, while services may write to
+    it. `magistrate restore` puts it into a store of any database.
+
+    FILE is compressed if its name ends with .zst or .gz. It appears when it is complete, readable to its owner only;
+    one that exists is replaced. Two backups of one revision are equal to the byte."""
+    with report_failures():
+        from magistrate.wiring.backups import Backup
+
+        settings = read_store_settings(database_url, os.environ)
+        named = _read_store(store, all_stores)
+        _write(path, Backup(settings, named, all_stores, _read_point(as_of), has_keys=with_keys))
+
+
+@click.command(short_help="Write all rows of a store as lines that `import` reads.")
+@click.argument("path", metavar="[FILE]", type=click.Path(allow_dash=True), default=STANDARD)
+@database_option
+@with_settings([STORE_SETTING])
+@point_option
+def export(path: str, database_url: str | None, store: str | None, as_of: str | None) -> None:
+    """Write the object types, policies, objects and warrants of a store to FILE, or to standard output, a line of JSON
+    each, as `magistrate import` reads them. A backup has the same lines, and shows whether it is complete."""
+    with report_failures():
+        from magistrate.wiring.backups import Backup
+
+        settings = read_store_settings(database_url, os.environ)
+        _write(path, Backup(settings, _read_store(store, False), False, _read_point(as_of), is_bare=True))
+
+
+@click.command(short_help="Restore a backup.")
+@click.argument("path", metavar="FILE", type=click.Path(allow_dash=True))
+@database_option
+@with_settings([STORE_SETTING])
+@click.option("--into", metavar="NAME", help="restore into the store with this name, which is made unless it is there")
+@click.option("--replace", "replaces", is_flag=True, help="replace what the store has; without it, it must be empty")
+@click.option("--no-verify", is_flag=True, help="do not compare the restored store with the backup")
+def restore(
+    path: str, database_url: str | None, store: str | None, into: str | None, replaces: bool, no_verify: bool
+) -> None:
+    """Put the backup in FILE (- for standard input) into the store of the same name, into the one of --store, or with
+    --into into one that is made. The database may be of the other kind than the one that was backed up, is created if
+    it does not exist, and may be served meanwhile.
+
+    All of FILE is read first: if anything in it is not as it was written, nothing is restored. The store is restored at
+    once or not at all. Its history begins anew: tokens of before are refused, and no earlier state can be read. Then
+    the store is compared with the backup: the number of its rows, their digest, and up to 1,000 checks. The exit code
+    is 1 if they differ."""
+    if into is not None and store is not None:
+        raise click.UsageError("give either --store NAME or --into NAME")
+    with report_failures():
+        # importing the server takes a moment, which `--help` need not wait for
+        from magistrate.wiring.backups import Restore, restore_backup
+
+        settings = read_store_settings(database_url, os.environ)
+        named = "" if into is not None else read_named_store(store, os.environ)
+        started = time.monotonic()
+        with _open_input(path) as file:
+            restored = restore_backup(Restore(settings, named, into or "", replaces, not no_verify), file)
+        for each in restored:
+            _print_restored(each, is_verified=not no_verify)
+        _print_rate(sum(each.header.counts.lines for each in restored), started, is_error=False)
+        if any(each.differences for each in restored):
+            sys.exit(DIFFERENT)
+
+
+@contextmanager
+def _open_input(path: str) -> Iterator[BinaryIO]:
+    """Yields a file that can be read twice."""
+    if path != STANDARD and Path(path).is_file():
+        with open(path, "rb") as file:
+            yield file
+        return
+    with ExitStack() as opened:
+        spooled = opened.enter_context(open_temporary_file("a backup that is no file needs"))
+        source = sys.stdin.buffer if path == STANDARD else opened.enter_context(open(path, "rb"))
+        with writing_to(spooled):
+            shutil.copyfileobj(source, spooled)
+        yield spooled
+
+
+def _print_restored(restored: "Restored", is_verified: bool) -> None:
+    echo(f"store {restored.stored.name}, now at token {restored.token}: {_count(restored.header)}")
+    for difference in restored.differences:
+        echo(f"store {restored.stored.name} differs from the backup: {difference}", err=True)
+    if is_verified and not restored.differences:
+        echo(f"verified: the number of rows, their digest, and {restored.checks:,} checks")
+
+
+def _read_store(flag: str | None, has_all_stores: bool) -> str:
+    if flag is not None and has_all_stores:
+        raise click.UsageError("give either --store NAME or --all-stores")
+    return "" if has_all_stores else read_named_store(flag, os.environ)
+
+
+def _read_point(text: str | None) -> str:
+    return read_as_of(text) or ""
+
+
+def _write(path: str, request: "Backup") -> None:
+    # importing the server takes a moment, which `--help` need not wait for
+    from magistrate.wiring.backups import back_up
+
+    started = time.monotonic()
+    with _open_output(path) as file:
+        headers = back_up(request, file)
+    for header in headers:
+        echo(_describe(header), err=path == STANDARD)
+    _print_rate(sum(header.counts.lines for header in headers), started, is_error=path == STANDARD)
+
+
+def _print_rate(lines: int, started: float, is_error: bool) -> None:
+    seconds = time.monotonic() - started
+    echo(f"{lines:,} lines in {seconds:.1f} s ({lines / max(seconds, 0.001):,.0f} lines/s)", err=is_error)
+
+
+@contextmanager
+def _open_output(path: str) -> Iterator[BinaryIO]:
+    if path == STANDARD:
+        yield sys.stdout.buffer
+        sys.stdout.flush()
+        return
+    from magistrate.wiring.backups import create_file
+
+    with create_file(Path(path)) as file:
+        yield file
+
+
+def _describe(header: "BackupHeader") -> str:
+    return f"store {header.store.name} at {header.time}, token {header.token}: {_count(header)}"
+
+
+def _count(header: "BackupHeader") -> str:
+    counts = header.counts
+    counted = {
+        "object types": counts.object_types,
+        "policies": counts.policies,
+        "objects": counts.objects,
+        "warrants": counts.warrants,
+        "keys": counts.keys,
+    }
+    return ", ".join(f"{count:,} {what}" for what, count in counted.items())

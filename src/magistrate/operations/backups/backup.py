@@ -1,0 +1,144 @@
+"""Backs up stores: lists all rows at one revision, a page at a time, and writes them as lines.
+
+Nothing waits for a backup, and no transaction is open between two pages: they are read at a revision, like the pages of
+any list. So others can write meanwhile."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple
+
+from magistrate.engine.names import Revision
+from magistrate.engine.warrants.warrant import Warrant
+from magistrate.errors import Conflict, RevisionUnavailable
+from magistrate.operations.backups.backup_file import FORMAT, BackupHeader, BackupWriter, LineCounts, StoreHeader
+from magistrate.operations.consistency import NO_DEMAND, write_token
+from magistrate.operations.context import Context
+from magistrate.operations.history.points_in_time import AsOf, find_point
+from magistrate.operations.history.times import render_time
+from magistrate.store.contract.backups import ROWS_AT_ONCE, RestoredRow, StoreContents, VersionedRow
+from magistrate.store.contract.revisions import Presence, RevisionId
+from magistrate.store.contract.store import Store
+from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
+from magistrate.store.contract.stores import StoredStore
+
+KINDS: Sequence[type[VersionedRow]] = (StoredPolicy, StoredObjectType, StoredObject, Warrant)
+"""Lists the kinds of rows in the order of a backup: each depends on those before it."""
+
+
+COLLECTED = (
+    "the revision was deleted before its backup was complete, because it is past --retention-hours: run the command "
+    "again, or serve with a longer retention"
+)
+
+
+class BackedUpRevision(NamedTuple):
+    """Holds a revision, its bits, and when it was written, 0 if nothing was."""
+
+    revision: Revision
+    bits: int | None
+    written_at: int
+
+
+class BackupRequest(NamedTuple):
+    """Says what a backup of a store contains: the state at `as_of`, or the newest one, and perhaps the keys. It is the
+    `part` of a file with so many `parts`, written by a `version` of Magistrate."""
+
+    version: str
+    as_of: AsOf | None = None
+    has_keys: bool = False
+    part: int = 1
+    parts: int = 1
+
+
+async def back_up_store(
+    ctx: Context, stored: StoredStore, writer: BackupWriter, request: BackupRequest
+) -> BackupHeader:
+    """Writes a store, and returns its header. Raises Conflict if its revision is deleted before the end of the backup,
+    and what `find_point` raises."""
+    point, counts = await _find_point(ctx, request.as_of)
+    at = point.revision
+    try:
+        keys = [*await _list_keys(ctx.store)] if request.has_keys else []
+        header = BackupHeader(
+            FORMAT,
+            request.version,
+            _describe_store(stored),
+            write_token(ctx.store.identity, RevisionId(at, point.bits)),
+            render_time(point.written_at),
+            await _count_rows(ctx.store, at, counts, sum(map(len, keys))),
+            request.part,
+            request.parts,
+        )
+        writer.begin(header)
+        lines = await _write_rows(ctx.store, at, writer)
+    except RevisionUnavailable as error:
+        raise Conflict(COLLECTED) from error
+    for rows in keys:
+        lines += writer.write_rows(rows)
+    if await ctx.store.locate(RevisionId(at, point.bits)) is not Presence.STORED:
+        raise Conflict("the store was restored while it was backed up; run the command again")
+    if lines != header.counts.lines:
+        raise Conflict(f"the store counts {header.counts.lines} rows, but has {lines}; run `magistrate doctor`")
+    writer.end(lines)
+    return header
+
+
+async def list_pages(store: Store, at: Revision) -> AsyncIterator[Sequence[VersionedRow]]:
+    """Yields all rows of a store at a revision, in pages of one kind each."""
+    for kind in KINDS:
+        last: Any = None
+        while rows := await store.list_rows(kind, last, at):
+            yield rows
+            if len(rows) < ROWS_AT_ONCE:
+                break
+            last = rows[-1]
+
+
+async def _write_rows(store: Store, at: Revision, writer: BackupWriter) -> int:
+    """Writes all rows, each page while the next one is read, and returns how many they were."""
+    lines = 0
+    writing: asyncio.Future[int] | None = None
+    try:
+        async for rows in list_pages(store, at):
+            if writing is not None:
+                lines += await writing
+            writing = asyncio.ensure_future(asyncio.to_thread(writer.write_rows, rows))
+        return lines if writing is None else lines + await writing
+    finally:
+        if writing is not None:
+            await asyncio.wait([writing])
+
+
+async def _find_point(ctx: Context, as_of: AsOf | None) -> tuple[BackedUpRevision, StoreContents | None]:
+    """Returns the revision to be backed up and, if it is the newest, what it has."""
+    if as_of is not None:
+        point = await find_point(ctx, as_of, NO_DEMAND)
+        bits = (await ctx.store.identify(point.revision)).bits
+        state = await ctx.store.find_revision(point.revision)
+        return BackedUpRevision(point.revision, bits, state.match.written_at if state.match else point.now), None
+    contents = await ctx.store.measure_contents()
+    state = await ctx.store.find_revision(contents.newest.revision)
+    return BackedUpRevision(*contents.newest, state.match.written_at if state.match else 0), contents
+
+
+async def _count_rows(store: Store, at: Revision, contents: StoreContents | None, keys: int) -> LineCounts:
+    """Counts the rows of each kind; what the newest revision has is counted already."""
+    counts: Counter[type] = Counter()
+    async for rows in list_pages(store, at):
+        if contents is not None and type(rows[0]) is StoredObject:
+            break
+        counts[type(rows[0])] += len(rows)
+    if contents is not None:
+        counts[StoredObject], counts[Warrant] = contents.objects, contents.warrants
+    policies, types, objects, warrants = (counts[kind] for kind in KINDS)
+    return LineCounts(policies, types, objects, warrants, keys)
+
+
+async def _list_keys(store: Store) -> Sequence[Sequence[RestoredRow]]:
+    keys = (await store.list_keys()).keys
+    return [rows for rows in (await store.list_key_digests(), keys) if rows]
+
+
+def _describe_store(stored: StoredStore) -> StoreHeader:
+    return StoreHeader(stored.id, stored.name, render_time(stored.created_at), stored.description, stored.limits)

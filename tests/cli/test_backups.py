@@ -1,0 +1,388 @@
+"""`magistrate backup`, `restore` and `export`: what was written is restored exactly, or nothing is."""
+
+import json
+import random
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.backups import answers_of, done, export, fill, fill_database, magistrate, read_answers
+from tests.conftest import STORES, new_database_url
+from tests.databases import Dump, dump, run_sql
+from tests.running import KEY, Client, running_service, settings_for
+from tests.scenario_files import warrant_body
+
+SUFFIXES = ("", ".gz", ".zst")
+OTHER = {"sqlite": "postgres", "postgres": "sqlite"}
+
+
+@pytest.fixture(params=STORES)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def url(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """A database with a store that has everything."""
+    url = new_database_url(kind, tmp_path, request)
+    fill_database(url)
+    return url
+
+
+@pytest.fixture
+def target(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """An empty database of the other kind."""
+    folder = tmp_path / "target"
+    folder.mkdir()
+    return new_database_url(OTHER[kind], folder, request, has_tables=False)
+
+
+def test_a_store_moves_to_the_other_database_and_back(
+    kind: str, url: str, target: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    before = answers_of(url)
+    (tmp_path / "back").mkdir()
+    back = new_database_url(kind, tmp_path / "back", request, has_tables=False)
+
+    done("backup", tmp_path / "there.zst", "--database-url", url)
+    there = done("restore", tmp_path / "there.zst", "--database-url", target)
+    done("backup", tmp_path / "back.gz", "--database-url", target)
+    done("restore", tmp_path / "back.gz", "--database-url", back)
+
+    assert "verified: the number of rows, their digest, and " in there.stdout
+    assert answers_of(target) == answers_of(back) == before
+    assert export(url) == export(target) == export(back) != b""
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_two_backups_of_a_revision_are_equal_to_the_byte(url: str, tmp_path: Path, suffix: str) -> None:
+    first, second = tmp_path / f"first{suffix}", tmp_path / f"second{suffix}"
+
+    done("backup", first, "--database-url", url)
+    done("backup", second, "--database-url", url)
+
+    assert first.read_bytes() == second.read_bytes()
+    assert stat.S_IMODE(first.stat().st_mode) == 0o600
+    assert sorted(path.name for path in tmp_path.glob("*second*")) == [second.name]
+
+
+def test_a_backup_has_header_lines_and_footer(url: str, tmp_path: Path) -> None:
+    ran = done("backup", "-", "--database-url", url)
+    header, *lines, footer = map(json.loads, ran.stdout_bytes.splitlines())
+
+    assert header.keys() == {"format", "version", "store", "token", "time", "counts"}
+    assert (header["format"], header["store"]["name"]) == ("magistrate-backup/1", "default")
+    assert sum(header["counts"].values()) == len(lines) == footer["lines"]
+    assert b"".join(ran.stdout_bytes.splitlines(keepends=True)[1:-1]) == export(url)
+    assert f"token {header['token']}" in ran.stderr
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        assert client.get("/v2/warrants").headers["Warrant-Token"] == header["token"]
+
+
+def test_exported_lines_are_imported(url: str, target: str, tmp_path: Path) -> None:
+    (tmp_path / "lines.jsonl").write_bytes(export(url))
+
+    done("import", tmp_path / "lines.jsonl", "--database-url", target)
+
+    def without_times(lines: bytes) -> list[dict[str, object]]:
+        rows = [json.loads(line) for line in lines.splitlines()]
+        kept = (row if "subject" in row else {**row, "createdAt": ""} for row in rows)
+        return sorted(kept, key=json.dumps)
+
+    assert without_times(export(target)) == without_times(export(url))
+
+
+def test_a_backup_as_of_the_past_has_what_there_was(url: str, target: str, tmp_path: Path) -> None:
+    before = export(url)
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        token = client.get("/v2/warrants").headers["Warrant-Token"]
+        client.delete("/v2/objects/document/plan").raise_for_status()
+        client.grant("document:new#owner@user:ann")
+
+    done("backup", tmp_path / "past", "--database-url", url, "--as-of", token)
+    done("restore", tmp_path / "past", "--database-url", target)
+
+    assert export(url) != before
+    assert export(url, "--as-of", token) == export(target) == before
+    assert json.loads((tmp_path / "past").read_bytes().splitlines()[0])["token"] == token
+
+
+def test_history_begins_with_the_restore(url: str, target: str, tmp_path: Path) -> None:
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        token = client.get("/v2/warrants").headers["Warrant-Token"]
+        time = client.get("/v2/resource-events", params={"limit": 1}).json()["results"][0]["createdAt"]
+    done("backup", tmp_path / "all", "--database-url", url)
+
+    restored = done("restore", tmp_path / "all", "--database-url", url, "--replace")
+    done("restore", tmp_path / "all", "--database-url", target)
+
+    for place, status in ((url, 409), (target, 400)):
+        with running_service(settings_for(place)) as service, Client(service) as client:
+            answer = client.get("/v2/warrants", headers={"Warrant-Token": token})
+            assert answer.status_code == status, answer.text
+            assert client.get("/v2/warrants", params={"asOf": token}).status_code == status
+            assert client.get("/v2/warrants", params={"asOf": time}).status_code == 410
+            newest = client.get("/v2/warrants").headers["Warrant-Token"]
+            assert client.get("/v2/warrants", params={"asOf": newest}).status_code == 200
+            client.grant("document:later#owner@user:ann")
+            assert client.get("/v2/warrants", params={"asOf": newest}).status_code == 200
+            assert [row["type"] for row in client.get("/v2/access-events").json()["results"]] == ["access_granted"]
+            if place == url:
+                assert f"token {newest}:" in restored.stdout
+
+
+def test_only_an_empty_store_is_restored_into_unless_replace_is_given(url: str, target: str, tmp_path: Path) -> None:
+    done("backup", tmp_path / "all", "--database-url", url)
+    run_magistrate_with_model(target)
+    stored = dump(target)
+
+    refused = magistrate("restore", tmp_path / "all", "--database-url", target)
+
+    assert refused.exit_code == 2
+    assert "the store is not empty; --replace replaces what it has" in refused.stderr
+    assert dump(target) == stored
+    done("restore", tmp_path / "all", "--database-url", target, "--replace")
+    assert export(target) == export(url)
+
+
+def run_magistrate_with_model(url: str) -> None:
+    """A store without an object, but with a model of its own."""
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        client.define({"spare": {"viewer": {}}})
+
+
+def test_a_store_that_was_only_seeded_counts_as_empty(url: str, target: str, tmp_path: Path) -> None:
+    with running_service(settings_for(target)):
+        pass
+    done("backup", tmp_path / "all", "--database-url", url)
+
+    done("restore", tmp_path / "all", "--database-url", target)
+
+    assert export(target) == export(url)
+
+
+def test_a_restore_makes_another_store(url: str, tmp_path: Path) -> None:
+    done("backup", tmp_path / "all", "--database-url", url)
+
+    unknown = magistrate("restore", tmp_path / "all", "--database-url", url, "--store", "copy")
+    done("restore", tmp_path / "all", "--database-url", url, "--into", "copy")
+    again = magistrate("restore", tmp_path / "all", "--database-url", url, "--into", "copy")
+
+    assert (unknown.exit_code, again.exit_code) == (2, 2)
+    assert "Store with id copy" in unknown.stderr.replace("store", "Store") or "copy" in unknown.stderr
+    assert "not empty" in again.stderr
+    assert export(url, "--store", "copy") == export(url)
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        assert read_answers(client, "/stores/copy") == read_answers(client)
+        ids = [row["id"] for row in client.get("/v2/stores").json()["results"]]
+        assert len({*ids}) == 2
+
+
+def test_all_stores_are_restored_with_their_limits_and_keys(url: str, target: str, tmp_path: Path) -> None:
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        body = {"name": "acme", "description": "of Acme", "limits": {"warrants": 500, "requestsPerSecond": 900}}
+        client.post("/v2/stores", json=body).raise_for_status()
+        fill(client, "/stores/acme")
+        client.patch("/v2/stores/default", json={"limits": {"objects": 1}}).raise_for_status()
+        own = {
+            "name": "own",
+            "scopes": ["check", "read"],
+            "objectTypes": ["document"],
+            "expiresAt": "2091-01-01T00:00:00Z",
+        }
+        key = client.post("/stores/acme/v2/keys", json=own).json()["key"]
+
+    done("backup", tmp_path / "all.zst", "--all-stores", "--with-keys", "--database-url", url)
+    done("restore", tmp_path / "all.zst", "--database-url", target)
+
+    for name in ("default", "acme"):
+        assert export(target, "--store", name) == export(url, "--store", name)
+    with running_service(settings_for(target)) as service, Client(service) as client, Client(service, key) as owner:
+        stores = {row["name"]: row for row in client.get("/v2/stores").json()["results"]}
+        assert stores["acme"]["limits"] == {"warrants": 500, "requestsPerSecond": 900}
+        assert (stores["acme"]["description"], stores["default"]["limits"]) == ("of Acme", {"objects": 1})
+        path = "/v2/warrants?objectType=document"
+        assert owner.get(path).json() == client.get(f"/stores/acme{path}").json()
+        [row] = client.get("/stores/acme/v2/keys").json()["results"]
+        assert {name: row[name] for name in own} == own
+
+
+def test_keys_are_in_a_backup_only_if_they_are_to_be(url: str, tmp_path: Path) -> None:
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        secret = client.post("/v2/keys", json={"name": "own", "scopes": ["check"]}).json()["key"]
+
+    plain = done("backup", "-", "--database-url", url).stdout
+    with_keys = done("backup", "-", "--database-url", url, "--with-keys").stdout
+
+    assert '"own"' not in plain
+    assert '"own"' in with_keys
+    assert secret not in with_keys
+    assert done("backup", "-", "--database-url", url, "--with-keys").stdout == with_keys
+
+
+def test_the_keys_of_a_store_stay_when_it_is_replaced(url: str, tmp_path: Path) -> None:
+    done("backup", tmp_path / "all", "--database-url", url)
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        key = client.post("/v2/keys", json={"name": "own", "scopes": ["check", "read"]}).json()["key"]
+
+    done("restore", tmp_path / "all", "--database-url", url, "--replace")
+
+    with running_service(settings_for(url)) as service, Client(service, key) as client:
+        assert client.get("/v2/warrants").status_code == 200
+
+
+def test_a_limit_of_the_store_is_heeded(url: str, target: str, tmp_path: Path) -> None:
+    done("backup", tmp_path / "all", "--database-url", url)
+    with running_service(settings_for(target)) as service, Client(service) as client:
+        client.patch("/v2/stores/default", json={"limits": {"warrants": 3}}).raise_for_status()
+    stored = dump(target)
+
+    refused = magistrate("restore", tmp_path / "all", "--database-url", target)
+
+    assert (refused.exit_code, dump(target)) == (2, stored)
+    assert "the store may hold 3 warrants" in refused.stderr
+
+
+DAMAGES = 40
+
+
+@pytest.fixture(scope="module")
+def backups(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """A backup in each form, by suffix."""
+    folder = tmp_path_factory.mktemp("backups")
+    url = f"sqlite:///{folder}/magistrate.db"
+    fill_database(url)
+    for suffix in SUFFIXES:
+        done("backup", folder / f"all{suffix}", "--database-url", url)
+    return {suffix: (folder / f"all{suffix}").read_bytes() for suffix in SUFFIXES}
+
+
+def damage(content: bytes) -> Iterator[bytes]:
+    """Flipped bytes, and ends that are cut off."""
+    chance = random.Random(38)
+    for _ in range(DAMAGES):
+        place = chance.randrange(len(content))
+        yield content[:place] + bytes([content[place] ^ 1 << chance.randrange(8)]) + content[place + 1 :]
+        yield content[: chance.randrange(len(content))]
+    yield b""
+    yield content[:-1]
+    yield content + b"\n"
+    yield content + content
+
+
+def lose_lines(content: bytes) -> Iterator[bytes]:
+    lines = content.splitlines(keepends=True)
+    for place in range(len(lines)):
+        yield b"".join(lines[:place] + lines[place + 1 :])
+    yield b"".join([lines[0], lines[2], lines[1], *lines[3:]])
+
+
+GZIP_HEADER_BYTES = 10
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_damaged_file_is_refused_and_nothing_is_written(
+    backups: dict[str, bytes], tmp_path: Path, suffix: str
+) -> None:
+    url, path = f"sqlite:///{tmp_path}/magistrate.db", tmp_path / f"damaged{suffix}"
+    run_magistrate_with_model(url)
+    stored: Dump = dump(url)
+    content = backups[suffix]
+
+    damaged = [*damage(content), *(lose_lines(content) if not suffix else ())]
+    for number, text in enumerate(damaged):
+        if suffix == ".gz" and text[GZIP_HEADER_BYTES:] == content[GZIP_HEADER_BYTES:]:
+            continue  # the time, for example, which says nothing of the content
+        path.write_bytes(text)
+        ran = magistrate("restore", path, "--database-url", url, *(["--replace"] if number % 2 else []))
+        assert ran.exit_code == 2, (number, ran.output)
+        assert ran.stderr.count("\n") == 1
+        assert ran.stdout == ""
+    assert dump(url) == stored
+
+
+def test_a_file_that_is_no_backup_is_refused(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/magistrate.db"
+    run_magistrate_with_model(url)
+
+    for text in (b"", b"{}\n", b'{"objectType": "user", "objectId": "ann"}\n', b"\xff\xfe" * 100, b"[" * 100_000):
+        ran = magistrate("restore", "-", "--database-url", url, typed=text)
+        assert (ran.exit_code, ran.stderr.count("\n")) == (2, 1), ran.output
+
+
+def test_a_backup_of_a_revision_that_is_deleted_meanwhile_does_not_appear(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from magistrate.operations.backups import backup
+
+    listed = backup.list_pages
+
+    async def collect_first(store: object, at: int) -> object:
+        run_sql(url, "UPDATE head SET horizon = revision + 1")
+        async for rows in listed(store, at):  # type: ignore[arg-type]
+            yield rows
+
+    monkeypatch.setattr(backup, "list_pages", collect_first)
+
+    ran = magistrate("backup", tmp_path / "all", "--database-url", url)
+
+    assert ran.exit_code == 2
+    assert "the revision was deleted before its backup was complete" in ran.stderr
+    assert [path.name for path in tmp_path.iterdir() if "all" in path.name] == []
+
+
+def test_what_is_no_file_is_not_replaced(url: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+
+    for path in ("/dev/null", tmp_path / "folder"):
+        ran = magistrate("backup", path, "--database-url", url)
+        assert ran.exit_code == 2
+        assert "is not a file; - writes to standard output" in ran.stderr
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    assert magistrate("backup", tmp_path / "none" / "all", "--database-url", url).exit_code == 2
+    assert magistrate("backup", tmp_path / "all", "--database-url", f"sqlite:///{tmp_path}/none.db").exit_code == 2
+
+
+def test_a_store_that_is_not_what_the_backup_has_is_reported(
+    url: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from magistrate.wiring import backups as wiring
+
+    done("backup", tmp_path / "all", "--database-url", url)
+    verify = wiring._verify_all
+
+    async def change_first(*arguments: object) -> object:
+        run_sql(target, "DELETE FROM warrant WHERE object_id = 'plan' AND relation = 'owner'")
+        return await verify(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(wiring, "_verify_all", change_first)
+
+    ran = magistrate("restore", tmp_path / "all", "--database-url", target)
+
+    assert ran.exit_code == 1
+    assert "differs from the backup: the store has" in ran.stderr
+    assert "differs from the backup: document:plan#owner@user:ann is denied" in ran.stderr
+    assert "verified" not in ran.stdout
+
+
+def test_the_numbers_of_warrants_continue_behind_those_of_a_restore(
+    url: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restore makes as many revisions as its warrants take, each of which numbers a million."""
+    monkeypatch.setattr("magistrate.store.scripts.backups.MAX_WARRANTS_IN_A_WRITE", 5)
+    monkeypatch.setattr("magistrate.store.scripts.warrants.MAX_WARRANTS_IN_A_WRITE", 5)
+    done("backup", tmp_path / "all", "--database-url", url)
+
+    done("restore", tmp_path / "all", "--database-url", target)
+
+    stored = dump(target)
+    [head] = stored["head"]
+    assert head[0] == len(stored["revision"]) == -(-len(stored["warrant"]) // 5) > 1
+    with running_service(settings_for(target)) as service, Client(service) as client:
+        for number in range(4):
+            client.post("/v2/warrants", json=warrant_body(f"document:later#owner@user:u{number}")).raise_for_status()
+        newest = client.get("/v2/warrants").headers["Warrant-Token"]
+        assert client.get("/v2/warrants", params={"asOf": newest}).status_code == 200
+    assert KEY not in export(target).decode()

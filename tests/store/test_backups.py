@@ -1,0 +1,266 @@
+"""All rows of a store are listed at a revision, and put into a store in place of what it has."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import Warrant, warrant_names
+from magistrate.errors import Conflict, DamagedBackup, LimitReached, RevisionUnavailable
+from magistrate.store.contract.backups import ROWS_AT_ONCE, KeyDigest, RestoredContents, RestoredRow, StoreContents
+from magistrate.store.contract.events import EventFilter, EventsOfKind
+from magistrate.store.contract.keys import SessionKey, StoredKey
+from magistrate.store.contract.lists import Slice
+from magistrate.store.contract.new_rows import (
+    ImportBatch,
+    ImportProgress,
+    NewObject,
+    NewObjectType,
+    Once,
+    Stamp,
+    build_new_warrant,
+)
+from magistrate.store.contract.revisions import Presence, RevisionId
+from magistrate.store.contract.store import Store
+from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
+from magistrate.store.contract.stores import DEFAULT_STORE, NewStore, StoreLimits, Stores
+from magistrate.wiring.stores import migrate_store, open_stores
+from tests.databases import dump
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+STAMP = Stamp("ann", 1_000)
+POLICY = StoredPolicy(PolicyName("p"), '{"parameters":{},"expression":"true"}', 3)
+TYPE = StoredObjectType(TypeName("t"), '{"relations":{"x":{}}}', 4)
+OBJECTS = [StoredObject(TypeName("t"), ObjectId(name), meta, 5) for name, meta in (("a", None), ("b", '{"m": 1}'))]
+WARRANTS = [
+    Warrant(*warrant_names("t", "a", "x", "t", name, ""), policy, created_at, 0, starts_at, expires_at)
+    for name, policy, created_at, starts_at, expires_at in (
+        ("b", "", 7, None, None),
+        ("a", "y == 1", 6, 1, 10**15),
+        ("*", "", 6, None, 2_000),
+    )
+]
+ROWS: Sequence[Sequence[RestoredRow]] = [[POLICY], [TYPE], OBJECTS, WARRANTS]
+CONTENTS = RestoredContents(lambda: iter(ROWS), warrants=3, objects=2)
+KEY = StoredKey("id", "billing", "p", "d", ("check",), None, 5, "ann")
+
+
+async def list_all(store: Store, at: Revision) -> list[object]:
+    policies, types = await store.list_rows(StoredPolicy, None, at), await store.list_rows(StoredObjectType, None, at)
+    return [
+        *policies,
+        *types,
+        *await store.list_rows(StoredObject, None, at),
+        *await store.list_rows(Warrant, None, at),
+    ]
+
+
+async def fill(store: Store, names: Sequence[str]) -> Revision:
+    put = await store.put_objects([NewObject(TypeName("t"), ObjectId(name), None) for name in names], STAMP)
+    assert put.revision is not None
+    return put.revision
+
+
+async def test_rows_are_listed_in_order_a_page_at_a_time(store: Store) -> None:
+    names = [f"{number:04}" for number in range(2 * ROWS_AT_ONCE)]
+    revision = await fill(store, names[::-1])
+    warrants = [build_new_warrant(warrant_names("t", name, "x", "t", "u", ""), "") for name in names[::-1]]
+    imported = await store.import_batch(ImportBatch(warrants=warrants), lambda model: None, STAMP)
+    assert imported.revision is not None
+
+    first = await store.list_rows(StoredObject, None, revision)
+    second = await store.list_rows(StoredObject, first[-1], revision)
+    third = await store.list_rows(StoredObject, second[-1], revision)
+
+    assert [row.id for row in (*first, *second)] == names
+    assert (len(first), len(second), third) == (ROWS_AT_ONCE, ROWS_AT_ONCE, [])
+    listed = await store.list_rows(Warrant, None, imported.revision)
+    following = await store.list_rows(Warrant, listed[-1], imported.revision)
+    assert [row.object_id for row in (*listed, *following)] == names[::-1]
+    assert await store.list_rows(Warrant, None, revision) == []
+
+
+async def test_rows_are_listed_as_they_were_at_a_revision(store: Store) -> None:
+    await store.restore(CONTENTS, STAMP, replaces=False)
+    before = await list_all(store, Revision(1))
+    await fill(store, ["new"])
+    await store.replace_meta(ref("b"), '{"m":2}', STAMP)
+    last = await store.delete_objects([ref("a")], STAMP)
+
+    assert await list_all(store, Revision(1)) == before
+    assert [row.id for row in await store.list_rows(StoredObject, None, last)] == ["b", "new"]
+    assert await store.list_rows(Warrant, None, last) == []
+    with pytest.raises(RevisionUnavailable):
+        await list_all(store, Revision(last + 1))
+
+
+def ref(name: str) -> ObjectRef:
+
+    return ObjectRef(TypeName("t"), ObjectId(name))
+
+
+async def test_a_restored_store_has_the_rows_and_nothing_else(store: Store, database_url: str) -> None:
+    await store.seed([NewObjectType(TypeName("seeded"), '{"relations":{}}')], STAMP)
+    await fill(store, ["lost"])
+    once = Once("k", "f")
+    await store.put_objects([NewObject(TypeName("t"), ObjectId("once"), None)], replace(STAMP, once=once))
+    await store.import_batch(ImportBatch(), lambda model: None, STAMP, ImportProgress("file", 1, 1, "m"))
+    await store.keep_session_key(SessionKey("a" * 16, "a" * 64, 7), unless_after=5, delete_by=5)
+    await store.create_key(KEY, 10)
+    await store.keep_key_digest("digest", 5)
+    version = await store.keys_version()
+    lost = await store.identify(Revision(2))
+
+    restored = await store.restore(CONTENTS, STAMP, replaces=True)
+
+    assert restored.revision == 1
+    assert await store.measure_contents() == StoreContents(restored, 3, 2)
+    listed = await list_all(store, restored.revision)
+    assert listed[:4] == [POLICY, TYPE, *OBJECTS]
+    assert [replace_number(row) for row in listed[4:]] == WARRANTS
+    assert {name for name, rows in dump(database_url).items() if rows} == {
+        *("migration", "store", "head", "revision", "object", "object_type", "named_policy", "policy", "warrant"),
+        *("warrant_pattern", "caller_key", "api_key"),
+    }
+    assert await store.locate(lost) is Presence.AHEAD
+    assert await store.locate(RevisionId(Revision(1), 7)) is Presence.REPLACED
+    assert await store.keys_version() > version
+    assert [key.id for key in (await store.list_keys()).keys] == ["id"]
+    again = await store.put_objects([NewObject(TypeName("t"), ObjectId("once"), None)], replace(STAMP, once=once))
+    assert again.revision == 2
+
+
+def replace_number(row: object) -> Warrant:
+    assert isinstance(row, Warrant)
+    return msgspec.structs.replace(row, number=0)
+
+
+async def test_what_expires_ends_after_a_restore(store: Store) -> None:
+    await store.restore(CONTENTS, STAMP, replaces=False)
+
+    assert await store.end_expired(Stamp("system", 1_999), 10) == 0
+    assert await store.end_expired(Stamp("system", 2_000), 10) == 1
+
+
+async def test_history_begins_with_a_restore(store: Store) -> None:
+    await fill(store, ["lost"])
+    restored = await store.restore(CONTENTS, STAMP, replaces=True)
+    everything = EventFilter(
+        [EventsOfKind(kind) for kind in ("object", "object-type", "policy", "warrant", "decision")]
+    )
+
+    assert (await store.list_events(Slice("createdAt", 10), everything)).value.rows == ()
+    found = await store.find_revision_at(10**15)
+    assert found.match is not None
+    assert found.oldest == found.match
+    changes = await store.list_warrant_changes(restored, 10)
+    assert changes.changes == []
+    assert await fill(store, ["new"]) == 2
+    assert [event.key for event in (await store.list_events(Slice("createdAt", 10), everything)).value.rows] == [
+        ("t", "new")
+    ]
+
+
+async def test_only_an_empty_store_is_restored_into(store: Store, database_url: str) -> None:
+    await store.seed([NewObjectType(TypeName("seeded"), '{"relations":{}}')], STAMP)
+    await store.put_object_types([NewObjectType(TypeName("own"), '{"relations":{}}')], lambda model: None, STAMP)
+    before = dump(database_url)
+
+    with pytest.raises(Conflict, match="not empty"):
+        await store.restore(CONTENTS, STAMP, replaces=False)
+
+    assert dump(database_url) == before
+
+
+async def test_a_store_that_has_what_it_began_with_is_empty(store: Store) -> None:
+    await store.seed([NewObjectType(TypeName("seeded"), '{"relations":{}}')], STAMP)
+
+    await store.restore(CONTENTS, STAMP, replaces=False)
+
+    assert (await store.measure_contents()).warrants == 3
+
+
+@pytest.mark.parametrize(("warrants", "objects"), [(2, 2), (3, 3)])
+async def test_rows_that_are_not_counted_undo_a_restore(
+    store: Store, database_url: str, warrants: int, objects: int
+) -> None:
+    await fill(store, ["kept"])
+    before = dump(database_url)
+
+    with pytest.raises(DamagedBackup):
+        await store.restore(replace(CONTENTS, warrants=warrants, objects=objects), STAMP, replaces=True)
+
+    assert dump(database_url) == before
+    assert await fill(store, ["other"]) == 2
+
+
+async def test_keys_among_the_rows_are_added(store: Store) -> None:
+    await store.create_key(KEY, 10)
+    await store.keep_key_digest("own", 5)
+    other = replace(
+        KEY, id="other", name="other", object_types=("t",), expires_at=9, previous_digest="e", previous_until=8
+    )
+    rows: list[list[RestoredRow]] = [
+        [KeyDigest("own", 6), KeyDigest("added", 7)],
+        [replace(KEY, digest="changed"), other],
+    ]
+
+    await store.restore(RestoredContents(lambda: iter(rows), 0, 0), STAMP, replaces=False)
+
+    assert (await store.list_keys()).keys == (KEY, other)
+    assert await store.list_key_digests() == [KeyDigest("added", 7), KeyDigest("own", 5)]
+
+
+@pytest.fixture
+async def stores(database_url: str) -> AsyncIterator[Stores]:
+    settings = settings_for(database_url)
+    migrate_store(settings)
+    opened = await open_stores(settings)
+    yield opened
+    await opened.close()
+
+
+def new(name: str, **limits: int) -> NewStore:
+    return NewStore(name, f"of {name}", StoreLimits(**limits), "ann", 5)
+
+
+async def test_a_limit_is_heeded_unless_it_is_not_to_be(stores: Stores) -> None:
+    for name, limit in (("warrants", 2), ("objects", 1)):
+        stored = await stores.create(new(name, **{name: limit}))
+        opened = stores.open_store(stored)
+        with pytest.raises(LimitReached):
+            await opened.restore(CONTENTS, STAMP, replaces=False)
+        assert (await opened.measure_contents()).warrants == 0
+        await opened.restore(CONTENTS, STAMP, replaces=False, heeds_limits=False)
+        assert (await opened.measure_contents()).warrants == 3
+
+
+async def test_several_stores_are_restored_at_once_or_not_at_all(stores: Stores, database_url: str) -> None:
+    there = await stores.create(new("there"))
+    await fill(stores.open_store(there), ["lost"])
+    restored = [
+        (new("default", objects=1), CONTENTS),
+        (new("made"), CONTENTS),
+        (new("there"), CONTENTS),
+    ]
+    before = dump(database_url)
+
+    with pytest.raises(Conflict):
+        await stores.restore_stores(restored, STAMP, replaces=False)
+    assert dump(database_url) == before
+    written = await stores.restore_stores(restored, STAMP, replaces=True)
+
+    assert [(stored.name, stored.description) for stored, _ in written] == [
+        (name, f"of {name}") for name in ("default", "made", "there")
+    ]
+    assert (written[0][0].number, written[2][0].id) == (DEFAULT_STORE, there.id)
+    assert written[0][0].limits == StoreLimits(objects=1)
+    for stored, newest in written:
+        opened = stores.default if stored.number == DEFAULT_STORE else stores.open_store(stored)
+        assert await opened.measure_contents() == StoreContents(newest, 3, 2)
+        assert await fill(opened, []) == 2
