@@ -29,6 +29,7 @@ from tests.clients.methods import (
     WORKOS_PYTHON,
     methods_table,
 )
+from tests.kubernetes.values_schema import values_schema
 from tests.monitoring.alerts import alerts_table, render_rules
 from tests.monitoring.dashboards import find_panel, render_dashboard
 
@@ -150,12 +151,16 @@ def console_operators() -> str:
     return "\n".join([*lines, "};", ""])
 
 
+CHART = "deploy/helm/magistrate"
 FILES: dict[str, Callable[[], str]] = {
     "console/src/operators.ts": console_operators,
+    f"{CHART}/values.schema.json": values_schema,
     "deploy/prometheus/alerts.yml": render_rules,
+    f"{CHART}/files/alerts.yml": render_rules,
     **{f"deploy/grafana/{name}.json": partial(render_dashboard, name) for name in DASHBOARDS},
+    **{f"{CHART}/files/dashboards/{name}.json": partial(render_dashboard, name) for name in DASHBOARDS},
 }
-"""Files that are written as a whole."""
+"""Files that are written as a whole. A chart has no access to files outside, so some are there, too."""
 
 
 def filled(text: str, blocks: dict[str, Callable[[], str]]) -> str:

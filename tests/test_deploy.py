@@ -22,10 +22,11 @@ import yaml
 
 from magistrate.config.database_url import PostgresUrl
 from magistrate.config.settings import read_settings
-from magistrate.config.settings_table import SETTINGS, Settings
+from magistrate.config.settings_table import SETTINGS
 from tests.generated_docs import ROOT
 from tests.processes.served_processes import free_port, wait_for
 from tests.processes.starting import start_process
+from tests.worker_memory import needed_bytes
 
 SERVICE_VARIABLES = {setting.variable for setting in SETTINGS}
 MAX_EXPOSURE = "20"
@@ -194,23 +195,6 @@ def test_the_commands_of_the_image_work_in_an_empty_directory(tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "tmp"]
     assert {path.name for path in data.iterdir()} <= {"magistrate.db", "magistrate.db-wal", "magistrate.db-shm"}
     assert [*scratch.iterdir()] == []
-
-
-WORKER_BYTES = 90_000_000
-CACHES_GROW_BY = 1.5
-"""What docs/operating.md and docs/security.md say: caches take about one and a half times their limit at worst."""
-
-
-def needed_bytes(settings: Settings, workers: int) -> float:
-    """What that many workers take, and their supervisor, when everything is full that has a bound in the settings."""
-    bounded = (
-        settings.max_all_bodies_bytes,
-        settings.max_unsent_bytes,
-        settings.max_received_bytes,
-        settings.max_unwritten_bytes * 2,
-        settings.request_cache_bytes,
-    )
-    return (workers + 1) * WORKER_BYTES + workers * (CACHES_GROW_BY * settings.cache_bytes + sum(bounded))
 
 
 def test_compose_runs_the_service_without_rights_on_a_database_of_its_own() -> None:
