@@ -75,16 +75,22 @@ def export(path: str, database_url: str | None, store: str | None, as_of: str | 
 @click.command(short_help="Restore a backup.")
 @click.argument("path", metavar="FILE", type=click.Path(allow_dash=True))
 @database_option
-@with_settings([STORE_SETTING])
+@with_settings([*(setting for setting in SETTINGS if setting.name == "migrate"), STORE_SETTING])
 @click.option("--into", metavar="NAME", help="restore into the store with this name, which is made unless it is there")
 @click.option("--replace", "replaces", is_flag=True, help="replace what the store has; without it, it must be empty")
 @click.option("--no-verify", is_flag=True, help="do not compare the restored store with the backup")
 def restore(
-    path: str, database_url: str | None, store: str | None, into: str | None, replaces: bool, no_verify: bool
+    path: str,
+    database_url: str | None,
+    migrate: str | None,
+    store: str | None,
+    into: str | None,
+    replaces: bool,
+    no_verify: bool,
 ) -> None:
     """Put the backup in FILE (- for standard input) into the store of the same name, into the one of --store, or with
-    --into into one that is made. The database may be of the other kind than the one that was backed up, is created if
-    it does not exist, and may be served meanwhile.
+    --into into one that is made. The database may be of the other kind than the one that was backed up, is created or
+    migrated if necessary, and may be served meanwhile.
 
     All of FILE is read first: if anything in it is not as it was written, nothing is restored. The store is restored at
     once or not at all. Its history begins anew: tokens of before are refused, and no earlier state can be read. Then
@@ -96,7 +102,7 @@ def restore(
         # importing the server takes a moment, which `--help` need not wait for
         from magistrate.wiring.backups import Restore, restore_backup
 
-        settings = read_store_settings(database_url, os.environ)
+        settings = read_store_settings(database_url, os.environ, migrate)
         named = "" if into is not None else read_named_store(store, os.environ)
         started = time.monotonic()
         with _open_input(path) as file:
