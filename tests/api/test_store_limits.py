@@ -239,3 +239,19 @@ def test_stores_do_not_share_a_bucket_and_asking_counts_nothing() -> None:
     assert [rates.is_exhausted(1, 2) for _ in range(5)] == [False] * 5
     assert [rates.admit_store(store, 2) for store in (1, 1, 2, 1, 2, 2)] == [True, True, True, False, True, False]
     assert (rates.is_exhausted(1, 2), rates.is_exhausted(2, 2), rates.is_exhausted(3, 2)) == (True, True, False)
+
+
+def test_a_store_says_what_it_holds_now(client: Client) -> None:
+    client.post("/v2/stores", json={"name": "globex"}).raise_for_status()
+    client.post("/stores/acme/v2/warrants", json=warrant_body(SECOND)).raise_for_status()
+
+    by_name = {row["name"]: row["usage"] for page in client.pages("/v2/stores", limit=2) for row in page}
+    assert by_name == {
+        "acme": {"warrants": 2, "objects": 3},
+        "default": {"warrants": 0, "objects": 0},
+        "globex": {"warrants": 0, "objects": 0},
+    }
+
+    client.delete_json("/stores/acme/v2/warrants", warrant_body(SECOND)).raise_for_status()
+    assert client.get("/v2/stores/acme").json()["usage"] == {"warrants": 1, "objects": 3}
+    assert client.patch("/v2/stores/acme", json={"name": "bcme"}).json()["usage"] == {"warrants": 1, "objects": 3}

@@ -150,27 +150,46 @@ def test_a_key_that_is_created_in_a_store_uses_that_store(own: Magistrate, clien
 def test_the_stores_that_are_used_most_are_shown_first(database_url: str) -> None:
     with running_service(settings_for(database_url, metrics_store_label=True)) as url:
         magistrate = Magistrate(url)
-        for name in ("idle", "busy"):
+        for name in ("quiet", "busy", "full"):
             magistrate.done("stores", "create", name)
-        for _ in range(20):
-            magistrate.done("objects", "list", "--store", "busy", "--json")
+        for name, requests in {"busy": 40, "quiet": 20, "full": 18}.items():
+            for _ in range(requests):
+                magistrate.done("objects", "list", "--store", name, "--json")
+        magistrate.done("objects", "create", "user:bob", "--store", "full")
+        magistrate.done("warrants", "create", "permission:p#member@user:ann", "--store", "full")
 
         top = magistrate.json("stores", "top")["results"]
-        shown = magistrate.done("stores", "top")
+        shown = magistrate("stores", "top", "--limit", "3").stdout
 
-        assert [row["name"] for row in top] == ["busy", "default", "idle"]
-        assert (top[0]["requests"], top[2]["requests"]) == (20, 0)
-        assert [line.split()[0] for line in shown.splitlines()] == ["NAME", "busy", "default", "idle"]
+        assert [row["name"] for row in top] == ["busy", "full", "quiet", "default"]
+        assert [row["requests"] for row in top[:3]] == [40, 20, 20]
+        assert top[1]["usage"] == {"warrants": 1, "objects": 3}
+        assert [line.split() for line in shown.splitlines()] == [
+            ["NAME", "REQUESTS", "WARRANTS", "OBJECTS"],
+            ["busy", "40", "0", "0"],
+            ["full", "20", "1", "3"],
+            ["quiet", "20", "0", "0"],
+        ]
 
 
-def test_stores_are_shown_by_name_where_their_requests_are_not_known(own: Magistrate, client: Client) -> None:
-    own.done("stores", "create", "acme")
+def test_stores_are_shown_by_what_they_hold_where_their_requests_are_not_known(own: Magistrate, client: Client) -> None:
+    for name in ("acme", "bcme", "ccme"):
+        own.done("stores", "create", name)
+    own.done("warrants", "create", "permission:p#member@user:ann", "--store", "ccme")
+    own.done("objects", "create", "user:ann", "--store", "bcme")
     key = own.json("keys", "create", "stores", "--scope", "stores")["key"]
     wait_for_key(client, key)
 
     uncounted, refused = own("stores", "top"), Magistrate(own.url, key)("stores", "top")
 
-    assert uncounted.stdout == refused.stdout == "NAME\nacme\ndefault\n"
+    assert uncounted.stdout == refused.stdout
+    assert [line.split() for line in uncounted.stdout.splitlines()] == [
+        ["NAME", "WARRANTS", "OBJECTS"],
+        ["ccme", "1", "2"],
+        ["bcme", "0", "1"],
+        ["acme", "0", "0"],
+        ["default", "0", "0"],
+    ]
     assert "`magistrate serve --metrics-store-label` does" in uncounted.stderr
     assert refused.stderr.startswith("Requests are not shown: this request needs the scope metrics")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from magistrate.store.contract.new_rows import ImportBatch, NewObject, NewWarran
 from magistrate.store.contract.store import AtomicWrite, Store
 from magistrate.store.contract.stores import DEFAULT_STORE, NewStore, StoreLimits, Stores, StoreUsage
 from magistrate.wiring.stores import migrate_store, open_stores
-from tests.databases import dump
+from tests.databases import dump, run_sql
 from tests.running import settings_for
 from tests.store.written_warrants import anything_goes, new
 
@@ -42,7 +43,7 @@ async def limit(stores: Stores, limits: StoreLimits, number: int = DEFAULT_STORE
 
 async def read_usage(stores: Stores, number: int = DEFAULT_STORE) -> StoreUsage:
     _, moved = await stores.list_moved(0)
-    return next(store.usage for store in moved if store.stored.number == number)
+    return next(store.stored.usage for store in moved if store.stored.number == number)
 
 
 async def count_rows(store: Store) -> StoreUsage:
@@ -267,3 +268,35 @@ async def test_the_numbers_are_those_of_the_rows_whatever_is_written(stores: Sto
 
 def is_expected(error: Exception) -> bool:
     return isinstance(error, MagistrateError)
+
+
+NUMBERS = "WITH RECURSIVE numbers(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM numbers WHERE i < 10000)"
+MAKE_STORES = f"""
+INSERT INTO store (number, id, name, description, cursor_key, created_at) {NUMBERS}
+SELECT i, '01KB0YV7N5XQ4M0F3T9R' || (100000 + i), 's' || (100000 + i), '', '00000000000000000000000000000000', 1
+FROM numbers"""
+MAKE_HEADS = f"""
+INSERT INTO head (
+    store, revision, bits, horizon, model_revision, changes_deleted, decisions_deleted, decisions_deleted_at,
+    keys_version, keys_bits, warrants, objects, limits, moved
+) {NUMBERS} SELECT i, 1, 1, 1, 1, 0, 0, 0, 0, '', i, i + 1, '{{}}', 1 FROM numbers"""
+MAX_SECONDS = 0.01
+
+
+async def test_a_page_of_ten_thousand_stores_does_not_keep_others_waiting(stores: Stores, database_url: str) -> None:
+    for statement in (MAKE_STORES, MAKE_HEADS):
+        run_sql(database_url, statement)
+    took, pages = [], 0
+    boundary: tuple[str] | None = None
+    while True:
+        began_at = time.thread_time()
+        page = await stores.list_stores(Slice("name", 1_000, boundary=boundary), "s")
+        took.append(time.thread_time() - began_at)
+        pages += 1
+        assert all(stored.usage == StoreUsage(stored.number, stored.number + 1) for stored in page.rows)
+        if not page.follows:
+            break
+        boundary = (page.rows[-1].name,)
+
+    assert pages == 10
+    assert sorted(took)[len(took) // 2] < MAX_SECONDS

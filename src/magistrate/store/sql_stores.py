@@ -20,7 +20,6 @@ from magistrate.store.contract.stores import (
     RemovedRows,
     StoredStore,
     StoreLimits,
-    StoreUsage,
     build_store,
 )
 from magistrate.store.database import Database, Row, Rows, ScriptStart
@@ -235,6 +234,6 @@ class SqlStores:
 
 
 def _build_moved(row: Row) -> MovedStore:
-    *columns, revision, bits, model_revision, keys_version, warrants, objects, _, _ = row
-    newest, usage = RevisionId(Revision(revision), bits), StoreUsage(warrants, objects)
-    return MovedStore(build_store(tuple(columns)), newest, Revision(model_revision), keys_version, usage)
+    *columns, revision, bits, model_revision, keys_version, _, _ = row
+    newest = RevisionId(Revision(revision), bits)
+    return MovedStore(build_store(tuple(columns)), newest, Revision(model_revision), keys_version)

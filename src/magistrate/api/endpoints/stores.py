@@ -49,6 +49,13 @@ class StoreChangeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: LimitsBody | UnsetType | None = UNSET
 
 
+class UsageAnswer(msgspec.Struct):
+    """Represents how many warrants and objects a store holds."""
+
+    warrants: int
+    objects: int
+
+
 class StoreAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
     """Represents a store."""
 
@@ -57,6 +64,7 @@ class StoreAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
     description: str | None = None
     created_at: str
     limits: LimitsBody
+    usage: UsageAnswer
 
 
 async def create(call: Call[StoreBody]) -> Answer[StoreAnswer]:
@@ -125,4 +133,5 @@ def _render_store(stored: StoredStore) -> StoreAnswer:
         description=stored.description or None,
         created_at=render_time(stored.created_at),
         limits=LimitsBody(limits.warrants, limits.objects, limits.requests_per_second),
+        usage=UsageAnswer(stored.usage.warrants, stored.usage.objects),
     )

@@ -25,6 +25,10 @@ def _show_limit(name: str) -> Any:
     return lambda store: str(store["limits"].get(name, ""))
 
 
+def _show_usage(name: str) -> Any:
+    return lambda store: str(store["usage"][name])
+
+
 COLUMNS: Columns = {
     "NAME": lambda store: store["name"],
     "ID": lambda store: store["id"],
@@ -39,6 +43,8 @@ OPTIONAL = frozenset(COLUMNS) - {"NAME", "ID", "CREATED"}
 TOP_COLUMNS: Columns = {
     "NAME": lambda store: store["name"],
     "REQUESTS": lambda store: str(store.get("requests", "")),
+    "WARRANTS": _show_usage("warrants"),
+    "OBJECTS": _show_usage("objects"),
     "MAX REQUESTS/S": _show_limit("requestsPerSecond"),
     "DESCRIPTION": lambda store: store.get("description", ""),
 }
@@ -165,18 +171,24 @@ def delete(client: "Client", as_json: bool, named: str, yes: bool) -> None:
 @limit_option
 @calls_whole_service
 def top(client: "Client", as_json: bool, limit: int) -> None:
-    """Show which stores have had the most requests since the service was started. It counts them by store only with
-    `serve --metrics-store-label`; otherwise stores are listed by name."""
+    """Show how many requests each store has had since the service was started, and how many warrants and objects it
+    holds: those with the most requests first, and among equals those with the most warrants. The service counts
+    requests by store only with `serve --metrics-store-label`."""
     counts, why_not = _count_requests(client)
     listed = [*client.stores({})]
     if counts is not None:
         listed = [{**store, "requests": counts.get(store["name"], 0)} for store in listed]
-        listed.sort(key=lambda store: (-store["requests"], store["name"]))
+    listed.sort(key=_rank)
     hint = "--limit shows more" if len(listed) > limit else ""
     optional = frozenset(TOP_COLUMNS) - {"NAME"}
     print_answer({"results": listed[:limit]}, as_json, TOP_COLUMNS, hint, optional=optional)
     if why_not:
         echo(why_not, err=True)
+
+
+def _rank(store: "Json") -> tuple[int, int, int, str]:
+    usage = store["usage"]
+    return -store.get("requests", 0), -usage["warrants"], -usage["objects"], store["name"]
 
 
 def _count_requests(client: "Client") -> tuple[dict[str, int] | None, str]:

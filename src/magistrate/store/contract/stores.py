@@ -61,14 +61,17 @@ class StoreUsage(msgspec.Struct, frozen=True):
     objects: int
 
 
+HOLDS_NOTHING = StoreUsage(0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class StoredStore:
     """Holds a store: (2, '01JDKZ...', 'billing', 'Invoices of all customers', StoreLimits(warrants=100000), 'f3a9...',
-    1763683200000000).
+    1763683200000000, None, StoreUsage(8, 5)).
 
     `number` is never given to another store, except by a rare chance if the database is restored to a time before the
     store was made. `id` is a ULID. Times are in microseconds since 1970 UTC; `deleted_at` is set once the store was
-    deleted."""
+    deleted. `usage` is as of when this was read."""
 
     number: int
     id: str
@@ -78,6 +81,7 @@ class StoredStore:
     cursor_key: str
     created_at: int
     deleted_at: int | None = None
+    usage: StoreUsage = HOLDS_NOTHING
 
     @property
     def identity(self) -> Identity:
@@ -85,9 +89,10 @@ class StoredStore:
 
 
 def build_store(row: tuple[Any, ...]) -> StoredStore:
-    """Builds a store from its columns, in the order of StoredStore."""
-    number, store_id, name, description, limits, *others = row
-    columns: tuple[Any, ...] = (number, store_id, name or "", description, read_limits(limits), *others)
+    """Builds a store from its columns, in the order of StoredStore and StoreUsage."""
+    number, store_id, name, description, limits, *others, warrants, objects = row
+    usage = StoreUsage(warrants, objects)
+    columns: tuple[Any, ...] = (number, store_id, name or "", description, read_limits(limits), *others, usage)
     return StoredStore(*columns)
 
 
@@ -111,13 +116,12 @@ class NewStore:
 
 class MovedStore(msgspec.Struct, frozen=True):
     """Holds what is newest of a store that has changed: its row, its revision, the one that last changed the model,
-    the version of its keys, and what it holds."""
+    and the version of its keys."""
 
     stored: StoredStore
     newest: RevisionId
     model_revision: Revision
     keys_version: int
-    usage: StoreUsage
 
 
 class RemovedRows(NamedTuple):

@@ -169,6 +169,6 @@ def _require_free(name: str) -> Script[None]:
 
 def _find(number: int) -> Script[StoredStore]:
     [rows] = yield Select(FIND_STORE, [(number,)])
-    if not rows or rows[0][-1] is not None:
+    if not rows or (stored := build_store(rows[0])).deleted_at is not None:
         raise NotFound("Store", str(number))
-    return build_store(rows[0])
+    return stored

@@ -11,7 +11,8 @@ HAS_STORES = "SELECT 1 FROM store LIMIT 1"
 MAKE_STORE = """
 INSERT INTO store (number, id, name, description, cursor_key, created_at) VALUES (?, ?, ?, ?, ?, ?)"""
 LAST_NUMBER = "SELECT max(number) FROM store"
-_COLUMNS = "s.number, s.id, s.name, s.description, h.limits, s.cursor_key, s.created_at, h.deleted_at"
+_COLUMNS = """
+s.number, s.id, s.name, s.description, h.limits, s.cursor_key, s.created_at, h.deleted_at, h.warrants, h.objects"""
 _STORES = f"SELECT {_COLUMNS} FROM store s JOIN head h ON h.store = s.number"
 FIND_STORE = f"{_STORES} WHERE s.number = ?"
 FIND_NAMED_STORE = f"{_STORES} WHERE s.name = ?"
@@ -24,7 +25,7 @@ LIST_STORES_BEFORE = _LIST_STORES.format(sign="<", order="DESC")
 LIST_MOVED_STORES = f"""
 SELECT d.revision, d.bits, e.revision, e.bits, :first_moved, :end_of_moved,
     a.moved, a.keys_bits, a.deleted_at, a.revision, a.bits, b.bits,
-    {_COLUMNS}, h.revision, h.bits, h.model_revision, h.keys_version, h.warrants, h.objects, h.keys_bits, h.moved
+    {_COLUMNS}, h.revision, h.bits, h.model_revision, h.keys_version, h.keys_bits, h.moved
 FROM head d LEFT JOIN revision e ON e.store = :store AND e.revision = ?
 LEFT JOIN head a ON a.store = ? LEFT JOIN revision b ON b.store = a.store AND b.revision = ?
 LEFT JOIN head h ON h.moved >= ? AND h.moved < CASE CAST(? AS BIGINT) WHEN 0 THEN {MAX_MOVED} ELSE :end_of_moved END
