@@ -34,6 +34,7 @@ LONG_FILES = (
     "properties/test_difference.py",
     "properties/test_graph.py",
     "test_docs.py",
+    "processes/test_upgrading.py",
     "cli/test_warrant_migration.py",
     "cli/test_comparing.py",
     "test_datasets.py",

@@ -22,7 +22,7 @@ from tests.processes.versions import BREAKING, EXPANDING, NEWEST, ROOT, install_
 from tests.running import KEY, Client
 from tests.scenario_files import warrant_body
 
-LOADED_REQUESTS = 60
+LOADED_REQUESTS = 40
 """How many requests each client has answered before and after each step."""
 FIRST, SECOND = "document:plan#viewer@user:first", "document:plan#viewer@user:second"
 
@@ -119,7 +119,7 @@ def start(version: Path, url: str, folder: Path, *flags: str) -> ServiceProcess:
     class OtherVersion(ServiceProcess):
         package = version
 
-    return OtherVersion(folder, *flags, database_url=url, api_key=KEY)
+    return OtherVersion(folder, *flags, database_url=url, api_key=KEY, decision_log="100")
 
 
 def define_model(service: ServiceProcess) -> None:
@@ -154,6 +154,37 @@ def stop_quietly(service: ServiceProcess) -> list[str]:
     return [f"{line['event']}: {line.get('name', line.get('schema'))}" for line in lines]
 
 
+def write_every_table(service: ServiceProcess, name: str) -> None:
+    """Makes a row of each kind that no client of a load makes."""
+    policy = {"name": f"{name}-office", "parameters": {"network": "string"}, "expression": 'network == "office"'}
+    made = {"objectType": "document", "objectId": name}
+    writes = {"create": {"warrants": [warrant_body(f"document:plan#viewer@user:{name}")], "objects": [made]}}
+    expiring = warrant_body("document:plan#viewer@user:soon") | {"expiresAt": "2100-01-01T00:00:00Z"}
+    with service.client() as client:
+
+        def post(path: str, body: object, **headers: str) -> httpx.Response:
+            answer = client.post(path, json=body, headers=headers)
+            assert answer.status_code == 200, answer.text
+            return answer
+
+        key = post("/v2/keys", {"name": f"{name}-key", "scopes": ["check"]}).json()
+        post(f"/v2/keys/{key['id']}/rotate", {"graceSeconds": 60})
+        for number in range(2):
+            post("/v2/writes", writes, **{"Idempotency-Key": f"{name}-key-of-a-write"})
+            post("/v2/policies", policy | {"expression": f'network == "office{number}"'})
+        post("/v2/warrants", expiring | {"policy": f'network == "{name}"'})
+        post("/v2/sessions", {"type": "sess", "userId": "ann"})
+        store = post("/v2/stores", {"name": f"{name}-store", "from": "default"}).json()
+        assert client.delete(f"/v2/stores/{store['id']}").status_code == 202
+        decided = client.ask(FIRST)
+        deadline = time.monotonic() + 10
+        while not client.get("/v2/access-events", headers={"Warrant-Token": decided.headers["Warrant-Token"]}).json()[
+            "results"
+        ]:
+            assert time.monotonic() < deadline, "decisions are not recorded"
+            time.sleep(0.1)
+
+
 def agree(first: ServiceProcess, second: ServiceProcess) -> None:
     """Each sees what the other has written."""
     assert is_allowed(second, FIRST, grant(first, FIRST))
@@ -169,6 +200,15 @@ def run_command(version: Path, url: str, folder: Path, *arguments: str) -> subpr
     environment = os.environ | {"MAGISTRATE_DATABASE_URL": url, "PYTHONPATH": str(version)}
     command = [sys.executable, "-m", "magistrate", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def use_commands(version: Path, url: str, folder: Path) -> None:
+    """Runs the commands that work on a database."""
+    lines = [{"objectType": "user", "objectId": "kim"}, warrant_body("document:plan#viewer@user:kim")]
+    (folder / "lines.json").write_text("\n".join(map(json.dumps, lines)))
+    for command in (("import", "lines.json"), ("backup", "backup.gz"), ("migrate",), ("sessions", "revoke")):
+        ran = run_command(version, url, folder, *command)
+        assert ran.returncode == 0, ran.stderr
 
 
 def test_a_new_version_migrates_under_the_one_before_which_can_be_restarted(
@@ -201,6 +241,9 @@ def test_a_version_starts_on_what_the_next_one_has_made(
             before = running.enter_context(start(this_version, url, tmp_path))
             with Load(before.url):
                 agree(before, after)
+                write_every_table(before, "before")
+                write_every_table(after, "after")
+                use_commands(this_version, url, tmp_path)
         with Load(before.url):
             stop_quietly(after)
             again = running.enter_context(start(expanding_version, url, tmp_path))

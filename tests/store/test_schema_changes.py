@@ -29,8 +29,9 @@ async def read(store: Store) -> str | None:
 
 
 @pytest.mark.parametrize("connections", [1, 4])
+@pytest.mark.parametrize("first", ["read", "write"])
 async def test_reads_and_writes_go_on_when_the_type_of_a_column_changes(
-    postgres: PostgresServer, connections: int
+    postgres: PostgresServer, connections: int, first: str
 ) -> None:
     url = postgres.new_url()
     settings = settings_for(url, postgres_connections=connections)
@@ -43,8 +44,10 @@ async def test_reads_and_writes_go_on_when_the_type_of_a_column_changes(
 
         run_sql(url, 'ALTER TABLE object ALTER COLUMN meta TYPE VARCHAR COLLATE "C"')
 
-        assert {*await asyncio.gather(*(read(store) for _ in range(connections)))} == {f'{{"n":{READS - 1}}}'}
-        await write(store, "{}")
-        assert await read(store) == "{}"
+        if first == "write":
+            await write(store, "{}")
+        assert len({*await asyncio.gather(*(read(store) for _ in range(connections)))}) == 1
+        await write(store, "[]")
+        assert await read(store) == "[]"
     finally:
         await store.close()
