@@ -8,7 +8,7 @@ WORKDIR /build
 COPY pyproject.toml constraints.txt README.md CHANGELOG.md LICENSE ./
 COPY src src
 RUN python -m venv /opt/magistrate \
-    && /opt/magistrate/bin/pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt . \
+    && /opt/magistrate/bin/pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt ".[otel]" \
     && /opt/magistrate/bin/python -m compileall -q /opt/magistrate/lib
 
 FROM ${BASE}

@@ -14,16 +14,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from opentelemetry.sdk.trace.export import SpanExportResult
 
 from magistrate.api.auth.key_url import KeyUrl
+from magistrate.api.http.tls import TlsFiles, load_context
 from magistrate.errors import InvalidSetting
-from magistrate.outgoing_requests import choose_http_options
+from magistrate.outgoing_requests import choose_http_options, choose_session_options
+from magistrate.wiring.trace_export import open_exporter
 from tests.certificates import Authority
 from tests.cli.every_command import ARGUMENTS, Words, write_files
 from tests.generated_docs import ROOT
 from tests.http_server import SilentHandler, serving
 from tests.jwks_server import ec_key, jwk
 from tests.processes.starting import start_process
+from tests.trace_receiver import receiving_traces
 
 SITE = "https://site.invalid:8443"
 PROVIDER = ("--jwt-issuer", "https://login.example/", "--jwt-audience", "magistrate")
@@ -35,12 +39,20 @@ ALL_USERS: dict[str, Words] = {
     "key_url.py": ("serve", "--port", "0", "--jwt-keys", f"{SITE}/keys", *PROVIDER),
 }
 """Each file with a client of HTTP, or that uses the one that retries, and a command that comes to it."""
+USERS_AT_START: dict[str, Words] = {
+    **ALL_USERS,
+    "trace_export.py": ("serve", "--port", "0", "--trace-endpoint", SITE),
+}
+"""The same with the file that has a session of requests, which sends nothing before the service is used."""
 
 
 def test_every_client_of_http_takes_its_options_from_one_place() -> None:
-    found, retrying = {}, set()
+    found, retrying, sessions = {}, set(), set()
     for path in (ROOT / "src/magistrate").rglob("*.py"):
         text = path.read_text()
+        if re.search(r"^\s*(?:import|from) requests\b", text, re.MULTILINE):
+            assert "choose_session_options(" in text
+            sessions.add(path.name)
         if re.search(r"import .*\bRetryingClient\b", text):
             retrying.add(path.name)
         assert "urllib.request" not in text
@@ -53,6 +65,7 @@ def test_every_client_of_http_takes_its_options_from_one_place() -> None:
                     found[path.name] = [ast.unparse(one.value) for one in node.keywords if one.arg is None]
     assert found.keys() - {"retrying_client.py"} | retrying == ALL_USERS.keys()
     assert all(len(options) == 1 for options in found.values())
+    assert sessions == USERS_AT_START.keys() - ALL_USERS.keys()
 
 
 class Proxy:
@@ -145,12 +158,12 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("name", UNUSABLE)
-@pytest.mark.parametrize("user", [*ALL_USERS, "doctor"])
+@pytest.mark.parametrize("user", [*USERS_AT_START, "doctor"])
 def test_a_variable_that_cannot_be_used_is_one_line_before_anything_begins(
     tmp_path: Path, user: str, name: str
 ) -> None:
     is_doctor = user == "doctor"
-    command = ("doctor", *ALL_USERS["key_url.py"][1:]) if is_doctor else ALL_USERS[user]
+    command = ("doctor", *ALL_USERS["key_url.py"][1:]) if is_doctor else USERS_AT_START[user]
 
     ran = run(tmp_path, command, {name: UNUSABLE[name], "HTTP_PROXY": "nonsense://x", "NO_PROXY": "fe80::/10,other"})
 
@@ -198,8 +211,6 @@ async def test_keys_are_fetched_through_the_proxy_from_a_server_of_the_named_aut
             self.wfile.write(body)
 
     authority = Authority(tmp_path)
-    from magistrate.api.http.tls import TlsFiles, load_context
-
     issued = authority.issue("service")
     for name in (*NAMES, *map(str.lower, NAMES)):
         monkeypatch.delenv(name, raising=False)
@@ -217,6 +228,39 @@ async def test_keys_are_fetched_through_the_proxy_from_a_server_of_the_named_aut
             await origin.close()
             assert json.loads(content)["keys"][0]["kid"] == "a"
             assert bool(proxy.asked) == goes_through
+
+
+def test_spans_are_exported_through_the_proxy_to_a_receiver_of_the_named_authority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority(tmp_path)
+    issued = authority.issue("service")
+    for name in (*NAMES, *map(str.lower, NAMES)):
+        monkeypatch.delenv(name, raising=False)
+    tls = load_context(TlsFiles(str(issued.certificate), str(issued.key), ""))
+    with receiving_traces(tls) as receiver, proxying(int(receiver.url.rpartition(":")[2])) as proxy:
+        monkeypatch.setenv("NO_PROXY", "other.example")
+        for trust, status in (("", SpanExportResult.FAILURE), (str(authority.file), SpanExportResult.SUCCESS)):
+            monkeypatch.setenv("SSL_CERT_FILE", trust)
+            for variable in ({"ALL_PROXY": f"http://{proxy.address}"}, {"ALL_PROXY": ""}):
+                proxy.asked.clear()
+                monkeypatch.setenv(*next(iter(variable.items())))
+                exporter = open_exporter(f"{receiver.url}/v1/traces")
+                exported = exporter.export([])
+                exporter.shutdown()  # type: ignore[no-untyped-call]  # it says nothing of its types
+                assert exported is status
+                assert bool(proxy.asked) == bool(variable["ALL_PROXY"])
+
+    assert len(receiver.requests) == 2
+
+
+def test_a_receiver_that_redirects_has_received_nothing() -> None:
+    with receiving_traces() as receiver:
+        receiver.answer = lambda: 302
+
+        exporter = open_exporter(f"{receiver.url}/v1/traces")
+        assert exporter.export([]) is SpanExportResult.FAILURE
+        exporter.shutdown()  # type: ignore[no-untyped-call]  # as above
 
 
 @pytest.mark.parametrize(
@@ -258,6 +302,7 @@ async def test_keys_are_fetched_through_the_proxy_from_a_server_of_the_named_aut
 def test_the_variables_choose_the_proxy(url: str, environment: dict[str, str], proxy: str | None) -> None:
     options = choose_http_options(url, environment=environment)
 
+    assert choose_session_options(url, environment).proxy == (proxy or "")
     assert (options["proxy"] and str(options["proxy"].url)) == proxy
     assert options["trust_env"] is False
 

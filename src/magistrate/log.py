@@ -27,6 +27,8 @@ from typing import Any
 
 import structlog
 
+from magistrate.tracing import CURRENT, name_span
+
 HIDDEN = "..."
 MIN_CONFIGURED_CHARACTERS = 6
 """Sets the length from which a configured secret is searched for wherever it stands; shorter ones would be found in
@@ -197,8 +199,10 @@ Event = MutableMapping[str, Any]
 
 NS_BETWEEN_LINES = 10_000_000_000
 """Sets how often an outage is reported while it lasts (10 s), over all processes of a service."""
-OUTAGES = ("store", "token provider", "connections", "descriptors")
+OUTAGES = ("store", "token provider", "connections", "descriptors", "traces")
 """Lists the values of the member `outage`: causes that concern all requests and processes alike."""
+NS_BETWEEN_TRACE_LINES = 60_000_000_000
+"""Sets the same for the outage `traces` (60 s), which harms no request."""
 SHARED_NAME = "outages.slots"
 """Names the file of shared slots. Files with a suffix are shared memory, not metrics."""
 MAX_REPEATED = 256
@@ -241,7 +245,9 @@ class OutageSlots:
         if self._descriptor is not None:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
-            slot, times = _advance(*_SLOT.unpack_from(self._slots, place))
+            between = NS_BETWEEN_TRACE_LINES if outage == "traces" else NS_BETWEEN_LINES
+            next_at, before = _SLOT.unpack_from(self._slots, place)
+            slot, times = _advance(next_at, before, between)
             _SLOT.pack_into(self._slots, place, *slot)
         finally:
             if self._descriptor is not None:
@@ -249,12 +255,12 @@ class OutageSlots:
         return times
 
 
-def _advance(next_at: int, times: int) -> tuple[tuple[int, int], int]:
+def _advance(next_at: int, times: int, between: int = NS_BETWEEN_LINES) -> tuple[tuple[int, int], int]:
     """Returns the slot after another line, and how many the line stands for."""
     now = time.monotonic_ns()
     if now < next_at:
         return (next_at, times + 1), _MUST_LEAVE_OUT
-    return (now + NS_BETWEEN_LINES, 0), times + 1
+    return (now + between, 0), times + 1
 
 
 _slots = OutageSlots(None)
@@ -285,8 +291,9 @@ def count_lost_lines() -> int:
     return sum(output.lost for output in _outputs.values())
 
 
-def log_to_stderr(shared_folder: Path | None = None) -> None:
-    """Makes this process write its log to stderr, as lines of JSON. Workers share a folder."""
+def log_to_stderr(shared_folder: Path | None = None, names_spans: bool = False) -> None:
+    """Makes this process write its log to stderr, as lines of JSON. Workers share a folder. If it `names_spans`, lines
+    about a sampled request have the ids of its trace and span."""
     global _slots
     _slots = OutageSlots(shared_folder)
     structlog.configure(
@@ -295,6 +302,7 @@ def log_to_stderr(shared_folder: Path | None = None) -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
             _limit_outages,
             structlog.processors.format_exc_info,
+            *([_name_span] if names_spans else []),
             render_line,
         ],
         logger_factory=lambda *_: _LineWriter(),
@@ -340,6 +348,12 @@ def _limit_outages(logger: object, method: str, event: Event) -> Event:
         event["times"] = times
         if outage not in OUTAGES:
             del event["outage"]
+    return event
+
+
+def _name_span(logger: object, method: str, event: Event) -> Event:
+    if (span := CURRENT.get()) is not None:
+        event.update(name_span(span))
     return event
 
 

@@ -10,7 +10,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 from urllib.parse import urlsplit
 
 import httpx
@@ -119,6 +119,27 @@ def choose_http_options(
     return {"proxy": proxy, "verify": trust, "trust_env": False}
 
 
+class SessionOptions(NamedTuple):
+    """Says how requests leave through a session of the library requests: the URL of a proxy, and a file or a folder of
+    authorities. They are empty for none, and for the authorities that come with the library."""
+
+    proxy: str
+    authorities: str
+
+
+def choose_session_options(url: str, environment: Mapping[str, str] | None = None) -> SessionOptions:
+    """Returns the options of a session for this URL, which is http or https. Raises InvalidSetting like
+    `choose_http_options`."""
+    environment = os.environ if environment is None else environment
+    proxy = _find_proxy(url, environment)
+    named = _find_variable(environment, "SSL_CERT_FILE")
+    paths = ssl.get_default_verify_paths()
+    if urlsplit(url).scheme == "https" and named is not None:
+        load_trust(NO_FILES, named.name, named.text)  # refuses a file that cannot be used
+    authorities = (paths.cafile or paths.capath or "") if named is None else named.text
+    return SessionOptions("" if proxy is None else _demand_proxy(proxy, "socks", "PySocks"), authorities)
+
+
 def _find_variable(environment: Mapping[str, str], *names: str) -> NamedText | None:
     """Returns the first of the variables that is there, in lower case before upper case; one that is empty says that
     there is none."""
@@ -131,6 +152,12 @@ def _find_variable(environment: Mapping[str, str], *names: str) -> NamedText | N
 
 
 def _choose_proxy(url: str, environment: Mapping[str, str]) -> httpx.Proxy | None:
+    proxy = _find_proxy(url, environment)
+    return None if proxy is None else httpx.Proxy(_demand_proxy(proxy, "socksio", "socksio"))
+
+
+def _find_proxy(url: str, environment: Mapping[str, str]) -> NamedText | None:
+    """Returns the variable that names the proxy for a URL, or None if there is none."""
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or _DEFAULT_PORTS[parts.scheme]
     proxy_url = _find_variable(environment, f"{parts.scheme.upper()}_PROXY", "ALL_PROXY")
@@ -140,23 +167,26 @@ def _choose_proxy(url: str, environment: Mapping[str, str]) -> httpx.Proxy | Non
         return None
     if excluded is not None and any(_matches(entry, host, port) for entry in excluded.text.split(",")):
         return None
-    return _read_proxy(proxy_url)
+    return proxy_url
 
 
-def _read_proxy(variable: NamedText) -> httpx.Proxy:
-    """Returns the proxy that a variable names. Raises InvalidSetting, which does not show a password."""
+def _demand_proxy(variable: NamedText, socks_module: str, socks_package: str) -> str:
+    """Returns the URL of the proxy that a variable names, given the module that a client needs for SOCKS, and its
+    package. Raises InvalidSetting, which does not show a password."""
     text = variable.text if "://" in variable.text else f"http://{variable.text}"
     scheme = text.partition("://")[0].lower()
     if scheme not in _PROXY_SCHEMES:
         raise InvalidSetting(f"{variable.name}: proxies with {scheme}:// are not supported; use http://")
-    if scheme in _SOCKS and importlib.util.find_spec("socksio") is None:
+    if scheme in _SOCKS and importlib.util.find_spec(socks_module) is None:
         raise InvalidSetting(
-            f"{variable.name}: proxies with {scheme}:// need the package socksio, which is not installed; use http://"
+            f"{variable.name}: proxies with {scheme}:// need the package {socks_package}, which is not installed; use "
+            "http://"
         )
     try:
         parts = urlsplit(text)
         if parts.hostname and parts.port != 0:
-            return httpx.Proxy(text)
+            httpx.Proxy(text)
+            return text
     except (ValueError, httpx.InvalidURL):
         pass
     raise InvalidSetting(f"{variable.name} is not the URL of a proxy; write it as in http://proxy.example:3128")

@@ -23,6 +23,7 @@ from magistrate.config.settings_table import (
     Settings,
     Value,
 )
+from magistrate.config.trace_endpoint import read_trace_endpoint
 from magistrate.errors import InvalidSetting
 
 _LINK = re.compile(
@@ -154,6 +155,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
         raise InvalidSetting("cors_all_routes has no effect without cors_origin")
     _refuse_half_a_provider(values)
     _refuse_half_of_tls(values)
+    read_trace_endpoint(str(values["trace_endpoint"]), {})
     for name, choices in CHOICES.items():
         if values[name] not in choices:
             raise InvalidSetting(f"{name} must be {' or '.join(choices)}")

@@ -11,7 +11,7 @@ from magistrate.errors import InvalidSetting
 
 PREFIX = "MAGISTRATE_"
 
-Value = str | int | bool
+Value = str | int | float | bool
 
 BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 """Lists the texts of a boolean setting, in lower case; any case is read."""
@@ -19,6 +19,7 @@ BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false
 MAX_DIGITS = 18
 """Limits the characters of a number that is converted; longer ones are out of any range."""
 _WHOLE_NUMBER = re.compile(r"\s*-?[0-9]+\s*")
+_DECIMAL_NUMBER = re.compile(r"\s*(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,20 @@ class Setting:
             return text
         if self.is_boolean:
             return self._read_boolean(text.strip().lower(), origin)
+        if isinstance(self.default, float):
+            return self._read_decimal(text, origin)
         if not _WHOLE_NUMBER.fullmatch(text):
             raise InvalidSetting(f"{origin} must be a whole number, not {text!r}")
         if len(text.strip()) > MAX_DIGITS or not self.minimum <= int(text) <= self.maximum:
             raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {text.strip()}")
         return int(text)
+
+    def _read_decimal(self, text: str, origin: str) -> float:
+        if not _DECIMAL_NUMBER.fullmatch(text):
+            raise InvalidSetting(f"{origin} must be a number as in {self.default}, not {text!r}")
+        if not self.minimum <= float(text) <= self.maximum:
+            raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {text.strip()}")
+        return float(text)
 
     def _read_boolean(self, text: str, origin: str) -> bool | str:
         if text in self.further_values:
@@ -223,6 +233,20 @@ class Settings:
         False,
         "whether a line of JSON is logged to stderr for each request but those for health and metrics; all: those, too",
         further_values=(ALL_REQUESTS,),
+    )
+    trace_endpoint: str = define(
+        "",
+        "the URL of a receiver of OpenTelemetry (OTLP over HTTP) to which spans of sampled requests are exported, as "
+        "in http://127.0.0.1:4318; by default the variable OTEL_EXPORTER_OTLP_ENDPOINT, and none without that",
+    )
+    trace_sample: float = define(0.01, "the part of the requests that is sampled, from 0 to 1", within=(0, 1))
+    trace_trust_parent: bool = define(
+        False,
+        "whether the header traceparent of a request says which trace it belongs to, and whether it is sampled; for "
+        "services that only trusted callers reach",
+    )
+    trace_ids: bool = define(
+        False, "whether lines of the access log, and of the log about a request, have the id of its trace and span"
     )
     audit_log: str = define(
         "", "a file to which changes, refused requests and administrative calls are written, or - for standard output"

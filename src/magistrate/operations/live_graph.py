@@ -29,6 +29,7 @@ from magistrate.operations.runs import free_in_steps
 from magistrate.operations.scheduling import SharedLock, checkpoint, is_time_up, limit_work
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Mark, Staleness, WarrantChanges
 from magistrate.store.contract.store import Store
+from magistrate.tracing import CACHE_HIT, CACHE_PARTIAL, CURRENT, open_span
 
 MAX_PATTERNS = 200
 """Limits the further patterns. When there would be more, only those of the last request are kept."""
@@ -117,6 +118,10 @@ EXTENDED_SHARE = 16
 """Divides the bytes of the graph cache: a sixteenth is for the extended graph."""
 WORK_AHEAD = 2_000
 """Limits the units of work of a read that no check waits for."""
+
+
+FOLLOW = "follow changes"
+"""Names the spans in which requests wait until the graph is as fresh as required."""
 
 
 @dataclass(slots=True)
@@ -229,6 +234,8 @@ class LiveGraph:
     def count_decision(self, had_to_read: bool) -> None:
         self.counts.misses += had_to_read
         self.counts.hits += not had_to_read
+        if (span := CURRENT.get()) is not None:
+            span.trace.note_cache(CACHE_PARTIAL if had_to_read else CACHE_HIT)
 
     def current_graph(self, freshness: Freshness, patterns: Set[WarrantPattern] = NO_PATTERNS) -> Graph | None:
         """Returns a graph whose model has these patterns if it is as fresh as required, otherwise None. Raises
@@ -254,14 +261,16 @@ class LiveGraph:
         if self._following_next is None:
             self._following_next = asyncio.create_task(self._follow_next())
             self._following_next.add_done_callback(self._end_following_next)
-        return await asyncio.shield(self._following_next)  # it goes on for the others if one of them is cancelled
+        with open_span(FOLLOW):
+            return await asyncio.shield(self._following_next)  # it goes on for the others if one of them is cancelled
 
     async def follow_to(self, freshness: Freshness, patterns: Set[WarrantPattern] = NO_PATTERNS) -> Graph:
         """Returns a graph whose model has these patterns, as fresh as required. Raises InvalidParameter if the token is
         from the future, StoreUnavailable."""
         graph = self.current_graph(freshness)
         if graph is None:
-            graph = await self._follow_store(freshness)
+            with open_span(FOLLOW):
+                graph = await self._follow_store(freshness)
             freshness.demand(graph.revision)
         return graph if not patterns or patterns <= graph.model.patterns else await self._extend(graph, patterns)
 
@@ -354,7 +363,8 @@ class LiveGraph:
             ended.exception()
 
     async def _follow_ahead(self) -> None:
-        """Follows the store ahead of time, so that no request has to wait for it."""
+        """Follows the store ahead of time, so that no request has to wait for it, or has it in its trace."""
+        CURRENT.set(None)  # in the context of this task
         try:
             async with self._following_store():
                 if not await self._confirm(NO_DEMAND):
@@ -424,6 +434,7 @@ class LiveGraph:
                 fetch.note_changes([change.names for change in news.changes])
 
     async def _fetch_ahead(self, fetch: Fetch) -> None:
+        CURRENT.set(None)  # no request waits for it
         try:
             await self._fetch(fetch, limit_work(WORK_AHEAD))
         except MagistrateError:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from magistrate.api.audit.log import STANDARD_OUTPUT
 from magistrate.api.http.tls import load_context
@@ -19,6 +20,7 @@ from magistrate.api.processes.server import limit_connections
 from magistrate.config.api_keys import find_exposed_mode, read_api_key_file
 from magistrate.config.database_url import SqliteUrl
 from magistrate.config.settings_table import NEVER, Settings
+from magistrate.config.trace_endpoint import ENDPOINT_VARIABLE, HEADERS_VARIABLE, list_trace_secrets
 from magistrate.errors import InvalidSetting, MagistrateError
 from magistrate.operations.keys.callers import Scope
 from magistrate.store.contract.keys import StoredKey
@@ -29,6 +31,7 @@ from magistrate.temporary_files import find_temporary_folder
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY
 from magistrate.wiring.server import check_provider, choose_workers, tls_files
 from magistrate.wiring.stores import inspect_store, open_store
+from magistrate.wiring.traces import find_ignored_endpoint, find_trace_endpoint
 
 ERROR, WARNING = "error", "warning"
 """Are the levels of findings: the service would not start or not work; or it does, and something should be changed."""
@@ -194,6 +197,25 @@ def _check_provider(settings: Settings) -> Findings:
     yield from ()
 
 
+def _check_traces(settings: Settings) -> Findings:
+    endpoint, ignored = find_trace_endpoint(settings), find_ignored_endpoint(settings)
+    if ignored is not None:
+        yield (
+            WARNING,
+            f"spans are not exported to what {ENDPOINT_VARIABLE} names: {ignored}",
+            "correct it, or give --trace-endpoint, or unset the variable if no traces are wanted",
+        )
+    if endpoint is None:
+        return
+    parts = urlsplit(endpoint.url)
+    if parts.scheme == "http" and not _is_loopback(parts.hostname or "") and list_trace_secrets(os.environ):
+        yield (
+            WARNING,
+            f"the values of {HEADERS_VARIABLE} are sent to {parts.hostname} without TLS",
+            "write https: in the URL of the receiver",
+        )
+
+
 def _check_outgoing(settings: Settings) -> Findings:
     """Finds variables that stop the importers and the clients of this machine; the service may not need them."""
     from magistrate.outgoing_requests import choose_http_options  # as in check_provider
@@ -323,6 +345,7 @@ CHECKS: dict[str, tuple[Callable[[Settings], Findings], str]] = {
     "files": (_check_files, "correct the setting, or the file"),
     "certificate": (_check_certificate, "give a certificate and its key, or correct the files"),
     "provider": (_check_provider, "correct the setting, the file, or the variable"),
+    "traces": (_check_traces, "correct the setting or the variable, or install magistrate[otel]"),
     "outgoing": (_check_outgoing, "correct the variable, or unset it"),
     "store": (_check_store, "start the database, or correct --database-url"),
     "space": (_check_space, "create the folder"),

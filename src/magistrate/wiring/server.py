@@ -46,6 +46,7 @@ from magistrate.api.processes.server import GracefulServer, limit_connections, r
 from magistrate.api.processes.supervisor import Bounds, Supervisor
 from magistrate.config.settings import read_client_settings
 from magistrate.config.settings_table import ALL_REQUESTS, Settings
+from magistrate.config.trace_endpoint import list_trace_secrets
 from magistrate.errors import InvalidSetting
 from magistrate.log import find_output, hide_secrets, log_all_output, log_to_stderr
 from magistrate.operations.models.examples import Example
@@ -58,6 +59,7 @@ from magistrate.wiring.garbage_collection import SURVIVORS
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.service import open_service
 from magistrate.wiring.stores import migrate_store, secure_store
+from magistrate.wiring.traces import check_traces, open_tracer
 
 SHOWN_TRIES = 3
 """Limits how many checks of an example are announced. Their contexts must be texts."""
@@ -168,7 +170,7 @@ def create_application(
     """Creates the ASGI application, in each worker process; the store must be migrated and seeded. Through the
     shared folder, workers share their counters, the rate limits, the digests of the key file and the lock on standard
     output. `reload_signal` is that of ServiceKeys."""
-    log_to_stderr(shared_folder)
+    log_to_stderr(shared_folder, settings.trace_ids)
     sys.setswitchinterval(SWITCH_SECONDS)
     METRICS.shared_counts = None if shared_folder is None else SharedCounts(shared_folder)
     SURVIVORS.install()
@@ -183,7 +185,8 @@ def create_application(
     rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
     store_rates = StoreRates(open_slots(shared_folder, STORE_SLOTS, STORES_NAME))
     opened = partial(open_service, settings, reload_signal, shared, rate_limit=rate_limit, store_rates=store_rates)
-    ledger = Ledger(access_log, audit_log, _limit_refused(settings, shared_folder, audit_log))
+    refused = _limit_refused(settings, shared_folder, audit_log)
+    ledger = Ledger(access_log, audit_log, refused, open_tracer(settings))
     application = Application(
         opened,
         ledger,
@@ -258,6 +261,7 @@ def serve(
         log.debug("variables that a container platform makes of services are ignored", variables=ignored_variables)
     if settings.has_client_key:
         log.warning("the key of clients is used as a key of the service", remedy=CLIENT_KEY_REMEDY)
+    check_traces(settings)
     check_key_file(settings)
     if (files := tls_files(settings)) is not None:
         load_context(files)  # workers would wait for a certificate that can be used
@@ -371,7 +375,7 @@ def _serve_together(settings: Settings, sockets: list[socket.socket], shared_fol
 
 
 def _begin_log(settings: Settings, shared_folder: Path | None) -> None:
-    hide_secrets((*settings.secrets, os.environ.get("PGPASSWORD", "")))
+    hide_secrets((*settings.secrets, os.environ.get("PGPASSWORD", ""), *list_trace_secrets(os.environ)))
     log_to_stderr(shared_folder)
     log_all_output()
 

@@ -16,7 +16,7 @@ from magistrate.api.http.error_bodies import ERROR_TABLE, INTERNAL_ERROR, RETRY_
 from magistrate.api.http.fast_path import ECHOED_HEADER
 from magistrate.api.http.json_values import render_json
 from magistrate.api.http.ledger import Ledger
-from magistrate.api.http.request_scope import LEDGER, REQUEST_ID, ROUTE, SOURCE, STARTED, render_path
+from magistrate.api.http.request_scope import LEDGER, REQUEST_ID, ROUTE, SOURCE, SPAN, STARTED, render_path
 from magistrate.api.route import Route
 
 
@@ -31,7 +31,15 @@ def finish_answer(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     if SOURCE in req.scope:
         ledger.count_answer(req.method, route_path, status, started)
         return
-    ledger.record_answer(req.method, route_path, status, started, path=render_path(req), request_id=request_id)
+    ledger.record_answer(
+        req.method,
+        route_path,
+        status,
+        started,
+        path=render_path(req),
+        request_id=request_id,
+        span=req.scope.get(SPAN),
+    )
     if ledger.audit_log is not None:
         audit_answer(ledger.audit_log, ledger.refused, req, resp, request_id=request_id)
 

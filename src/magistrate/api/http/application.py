@@ -42,6 +42,7 @@ from magistrate.api.http.request_scope import (
     LEDGER,
     REQUEST_ID,
     SLASH_IN_ID,
+    SPAN,
     STARTED,
     STORE,
     STORES_PREFIX,
@@ -61,9 +62,11 @@ from magistrate.api.http.responders import (
     read_source,
     require_refusable,
 )
+from magistrate.api.http.trace_headers import find_caller_trace
 from magistrate.api.route import Route
 from magistrate.api.route_table import ROUTES
 from magistrate.log import count_lost_lines, count_waiting_bytes
+from magistrate.tracing import CURRENT, Tracer
 
 App = falcon.asgi.App[falcon.asgi.Request, falcon.asgi.Response]
 Responder = Callable[..., Awaitable[None]]
@@ -183,8 +186,10 @@ class Application:
 
     def read_metrics(self) -> Readings:
         """Returns the values that /metrics reports of this application."""
-        refused = self._ledger.refused
+        refused, tracer = self._ledger.refused, self._ledger.tracer
         return {
+            "spans_exported": 0 if tracer is None else tracer.queue.exported,
+            "spans_dropped": 0 if tracer is None else tracer.queue.dropped,
             "request_cache_bytes": self.fast_path.measure_kept(),
             "unwritten_audit_bytes": 0 if self._ledger.audit_log is None else self._ledger.audit_log.waiting_bytes,
             "log_lines_lost": count_lost_lines(),
@@ -240,6 +245,8 @@ class Application:
             STARTED: (begun and begun.started) or perf_counter(),
             REQUEST_ID: (begun and begun.request_id) or self._ledger.make_request_id(),
         }
+        if self._ledger.tracer is not None:
+            self._begin_trace(self._ledger.tracer, scope, begun)
         account = scope[ACCOUNT] = self.unsent.open_account()
         try:
             full = self._find_full(scope) if app is self._app else None
@@ -255,6 +262,19 @@ class Application:
             account.close()
             del scope[RECEIVE]  # it refers to the scope: only a collection would free either of them
 
+    def _begin_trace(self, tracer: Tracer, scope: Scope, begun: BegunRequest | None) -> None:
+        """Begins the trace of a request if it is sampled. Of one that the fast path has begun to answer, this is
+        decided already."""
+        if begun is not None and begun.request_id is not None:
+            span = begun.span
+        elif scope["path"] in public.PROBES:
+            return
+        else:
+            span = tracer.begin(find_caller_trace(scope["headers"]) if tracer.trusts_callers else None)
+        if span is not None:
+            scope[SPAN] = span
+            CURRENT.set(span)  # in the context of this task, which ends with the request
+
     def _find_full(self, scope: Scope) -> FullRoute | None:
         """Returns the route of a request that would be refused as soon as it would be admitted, otherwise None."""
         if not self._running.is_open:
@@ -266,7 +286,13 @@ class Application:
         full.admission.shed += 1
         await self._running.service.admissions.pace.wait()
         self._ledger.record_answer(
-            scope["method"], full.route.path, 503, scope[STARTED], path=scope["path"], request_id=scope[REQUEST_ID]
+            scope["method"],
+            full.route.path,
+            503,
+            scope[STARTED],
+            path=scope["path"],
+            request_id=scope[REQUEST_ID],
+            span=scope.get(SPAN),
         )
         await self._send_error(errors.Overloaded(), scope, send)
 

@@ -179,11 +179,9 @@ class Connection(HttpToolsProtocol):
         """Answers a request without parsing it, if it arrived as a whole and its head is known, and returns whether it
         did. The connection waits for a request."""
         end = data.find(END_OF_HEAD) + 4
-        head_bytes = data[:end]
-        head = fast_path.known_heads.get(head_bytes)
-        if head is None or len(data) - end != head.length or (begun := fast_path.begin(head)) is None:
+        begun = fast_path.begin_known(data[:end], len(data) - end)
+        if begun is None:
             return False
-        fast_path.known_heads.move_to_end(head_bytes)
         answer = fast_path.answer(begun, data[end:], self.server_state.default_headers)
         if answer is None:
             self._begun = begun

@@ -21,15 +21,23 @@ from magistrate.api.http.error_bodies import RETRY_AFTER_SECONDS, error_body
 from magistrate.api.http.json_values import render_json
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.metrics import METRICS
-from magistrate.api.http.pipeline import BegunAnswer, BegunRequest, FastHead, Pipeline
+from magistrate.api.http.pipeline import BegunAnswer, BegunRequest, FastHead, Pipeline, describe_store
 from magistrate.api.http.request_scope import STORES_PREFIX, divide_path
 from magistrate.api.http.request_values import read_parameters, require_json_type
+from magistrate.api.http.trace_headers import (
+    TraceLines,
+    divide_trace_lines,
+    find_caller_trace,
+    has_trace_lines,
+    read_caller_trace,
+)
 from magistrate.api.route import Route
 from magistrate.errors import MagistrateError, Overloaded
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
+from magistrate.tracing import CURRENT, TraceSpan
 
 
 class FullRoute(NamedTuple):
@@ -84,6 +92,9 @@ MAX_BYTES = 65_536
 
 MAX_HEAD_BYTES = 2_048
 """Limits the size of a head that is kept (2 KiB)."""
+MAX_TRACED_HEAD_BYTES = 1_024
+"""Limits the size of a head that is kept without what differs in each request of a client that traces (1 KiB): the
+least that `max_head_bytes` can be."""
 BYTES_OF_A_HEAD, HEAD_FACTOR = 1_200, 2
 """Estimate what a head takes: what was read in it, as measured, and its bytes, which that repeats in part."""
 HEADS_PART = 0.1
@@ -120,6 +131,7 @@ class FastPath:
     ) -> None:
         self._service = service
         self._ledger = ledger
+        self._trusts_callers = ledger.tracer is not None and ledger.tracer.trusts_callers
         heads_bytes = int(HEADS_PART * max_kept_bytes)
         self.known_heads: BoundedCache[bytes, FastHead] = BoundedCache(heads_bytes, _measure_head)
         """Holds heads of requests that were answered, by their bytes up to and with the empty line."""
@@ -157,7 +169,26 @@ class FastPath:
         if route.body is None and (refusal := self._find_refusal("GET", route.path, headers)) is not None:
             return refusal
         head = _read_head(fast, query, headers, store)
-        return None if head is None else self.begin(head)
+        begun = None if head is None else self.begin(head)
+        if begun is not None and self._trusts_callers:
+            begun.caller_trace = find_caller_trace(headers)
+        return begun
+
+    def begin_known(self, head_bytes: bytes, body_length: int) -> BegunRequest | None:
+        """Begins a request if its head, up to and with the empty line, is known, states this length of its body, and
+        qualifies for the fast path now. A head that says which trace it belongs to is known by its other lines."""
+        lines, head = None, self.known_heads.get(head_bytes)
+        if head is None:
+            lines = _divide_short_head(head_bytes)
+            if lines is None or (head := self.known_heads.get(lines.head)) is None:
+                return None
+            head_bytes = lines.head
+        if head.length != body_length or (begun := self.begin(head)) is None:
+            return None
+        self.known_heads.move_to_end(head_bytes)
+        if lines is not None and self._trusts_callers:
+            begun.caller_trace = read_caller_trace(lines.parent, lines.state)
+        return begun
 
     def begin(self, head: FastHead) -> BegunRequest | None:
         """Begins a request if its head qualifies for the fast path now, like `begin_request`."""
@@ -209,14 +240,36 @@ class FastPath:
         if end > MAX_HEAD_BYTES or len(received) - end != head.length:
             return
         head_bytes = received[:end]
-        if head_bytes.count(b"\r") == head_bytes.count(b"\n") == head_bytes.count(b"\r\n"):
-            self.known_heads.keep(head_bytes, head)
+        if not head_bytes.count(b"\r") == head_bytes.count(b"\n") == head_bytes.count(b"\r\n"):
+            return
+        if has_trace_lines(head_bytes):
+            lines = _divide_short_head(head_bytes)
+            if lines is None or has_trace_lines(lines.head):
+                return  # it will not come again
+            head_bytes = lines.head
+        self.known_heads.keep(head_bytes, head)
 
     def answer(self, begun: BegunRequest, body: bytes, default_headers: RawHeaders) -> bytes | None:
         """Returns the whole response, beginning with the status line and these headers, or None if the web framework
         must go on with the request."""
         begun.started, begun.body = perf_counter(), body
         begun.request_id = self._ledger.make_request_id()
+        tracer = self._ledger.tracer
+        if tracer is not None and (span := tracer.begin(begun.caller_trace)) is not None:
+            return self._answer_sampled(span, begun, body, default_headers)
+        return self._answer(begun, body, default_headers)
+
+    def _answer_sampled(
+        self, span: TraceSpan, begun: BegunRequest, body: bytes, default_headers: RawHeaders
+    ) -> bytes | None:
+        begun.span = span
+        before = CURRENT.set(span)
+        try:
+            return self._answer(begun, body, default_headers)
+        finally:
+            CURRENT.reset(before)  # the context is that of the connection
+
+    def _answer(self, begun: BegunRequest, body: bytes, default_headers: RawHeaders) -> bytes | None:
         try:
             answered = self._attempt(begun, body)
             return None if answered is None else self._render(begun, *answered, default_headers)
@@ -262,7 +315,13 @@ class FastPath:
         content = render_json(answer.value)
         common = self._render_common_lines(default_headers, begun.context.store.identity, revision_id)
         path = route.path if begun.head.store is None else f"/stores/{begun.head.store}{route.path}"
-        self._ledger.record_answer(route.method, route.path, 200, begun.started, path=path, request_id=request_id)
+        span = begun.span
+        if span is not None:
+            describe_store(span, begun.service, begun.context)
+            span.attributes["magistrate.revision"] = answer.revision
+        self._ledger.record_answer(
+            route.method, route.path, 200, begun.started, path=path, request_id=request_id, span=span
+        )
         described = (
             f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(begun.head.echoed)}{self._vary}"
             f"content-length: {len(content)}\r\n\r\n"
@@ -330,6 +389,11 @@ def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders, store: str | 
         except MagistrateError:
             return None
     return FastHead(fast.pipeline, query, key, length, tokens=values, echoed=echoed, store=store)
+
+
+def _divide_short_head(head_bytes: bytes) -> TraceLines | None:
+    """Divides a head that no setting refuses as too large: that is not looked at before it is found to be known."""
+    return divide_trace_lines(head_bytes) if len(head_bytes) <= MAX_TRACED_HEAD_BYTES else None
 
 
 def _list_headers(route: Route) -> dict[bytes, str | None]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from itertools import count
 from select import PIPE_BUF
@@ -15,6 +15,7 @@ from magistrate.api.audit.log import AuditLog
 from magistrate.api.http.metrics import METRICS
 from magistrate.api.http.rate_limits import RefusedRequests
 from magistrate.log import LineOutput
+from magistrate.tracing import Tracer, TraceSpan, end_request, name_span
 
 WRITTEN_EVERY_SECONDS = 0.2
 LINES_AT_ONCE = 10
@@ -28,9 +29,13 @@ MAX_PATH_CHARACTERS = 1_000
 """Limits the path in a line, so that no line is longer than such a write."""
 
 
+NO_TRACE_IDS: Mapping[str, str] = {}
+
+
 class Line(msgspec.Struct, tag_field="event", tag="request"):
     """Represents a line of the log. `request` is the id in the response header `Warrant-Request-Id`, `path` is
-    unescaped and without the query string, and `ms` runs from when the request was read until its answer was ready."""
+    unescaped and without the query string, and `ms` runs from when the request was read until its answer was ready. The
+    ids of its trace and of its span are left out if it has none, or they are not logged."""
 
     time: str
     request: str
@@ -39,6 +44,8 @@ class Line(msgspec.Struct, tag_field="event", tag="request"):
     status: int
     ms: float
     level: str = "info"
+    trace_id: str | msgspec.UnsetType = msgspec.UNSET
+    span_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class AccessLog:
@@ -51,7 +58,17 @@ class AccessLog:
         self._encoder = msgspec.json.Encoder()
         self._timer: asyncio.TimerHandle | None = None
 
-    def write(self, method: str, route: str, status: int, seconds: float, *, path: str, request_id: str) -> None:
+    def write(
+        self,
+        method: str,
+        route: str,
+        status: int,
+        seconds: float,
+        *,
+        path: str,
+        request_id: str,
+        trace_ids: Mapping[str, str] = NO_TRACE_IDS,
+    ) -> None:
         """Adds a line. Must be called in an event loop."""
         if route in self._left_out:
             return
@@ -65,6 +82,7 @@ class AccessLog:
                 path=path[:MAX_PATH_CHARACTERS],
                 status=status,
                 ms=round(seconds * 1_000, 3),
+                **trace_ids,
             )
         )
         if len(self._lines) >= MAX_LINES:
@@ -121,29 +139,44 @@ class RequestIds:
 
 
 class Ledger:
-    """Makes the ids of requests, counts requests, and writes them to the access log if there is one. The audit log is
-    None if there is none, and so is `refused` if any number of requests may be refused."""
+    """Makes the ids of requests, counts requests, writes them to the access log if there is one, and ends their traces.
+    The audit log is None if there is none; so is `refused` if any number of requests may be refused, and `tracer` if
+    none is sampled."""
 
     def __init__(
         self,
         access_log: AccessLog | None = None,
         audit_log: AuditLog | None = None,
         refused: RefusedRequests | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
+        self.tracer = tracer
+        self._logs_trace_ids = tracer is not None and tracer.logs_ids
         self._access_log = access_log
         self.make_request_id = RequestIds().make
         self.audit_log = audit_log
         self.refused = refused
 
     def record_answer(
-        self, method: str, route: str, status: int, started: float, *, path: str, request_id: str
+        self,
+        method: str,
+        route: str,
+        status: int,
+        started: float,
+        *,
+        path: str,
+        request_id: str,
+        span: TraceSpan | None = None,
     ) -> None:
         """Records an answer. `route` is the path as in the table of routes, empty if there is none; `started` is a time
-        of time.perf_counter."""
+        of time.perf_counter; `span` is the first of the request, if it is sampled."""
         seconds = perf_counter() - started
         METRICS.observe(method, route, status, seconds)
         if self._access_log is not None:
-            self._access_log.write(method, route, status, seconds, path=path, request_id=request_id)
+            ids = name_span(span) if span is not None and self._logs_trace_ids else NO_TRACE_IDS
+            self._access_log.write(method, route, status, seconds, path=path, request_id=request_id, trace_ids=ids)
+        if span is not None:
+            end_request(span, method, route, status, path=path, request_id=request_id)
 
     def count_answer(self, method: str, route: str, status: int, started: float) -> None:
         """Counts an answer that has no line of its own in any log. The arguments are those of `record_answer`."""
@@ -157,3 +190,5 @@ class Ledger:
             self._access_log.flush()
         if self.audit_log is not None:
             self.audit_log.close()
+        if self.tracer is not None:
+            self.tracer.close()

@@ -129,6 +129,12 @@ _SERVICE = (
         "Lines of the log and of the access log not written because nobody read them.",
         "Log lines lost",
     ),
+    _counter("spans_exported", "Spans of sampled requests that the receiver of traces has.", "Spans"),
+    _counter(
+        "spans_dropped",
+        "Spans of sampled requests that were not exported: the receiver failed, or too many were waiting.",
+        "Spans",
+    ),
     _of_process("cpu_seconds_total", "Processor time of a worker, user and system.", "Processor time"),
     _of_process("resident_memory_bytes", "Memory of a worker.", "Memory of workers"),
     _of_process("virtual_memory_bytes", "Address space of a worker.", "Address space of workers"),

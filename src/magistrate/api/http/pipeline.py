@@ -18,6 +18,7 @@ from magistrate.errors import HistoryReplaced, InvalidParameter, MagistrateError
 from magistrate.operations.consistency import require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.keys.callers import Caller
+from magistrate.tracing import CallerTrace, TraceSpan
 
 BEGUN = "magistrate.begun"
 """Names the entry of the ASGI scope that has the BegunRequest of a request that the fast path could not finish."""
@@ -97,7 +98,8 @@ class FastHead(msgspec.Struct, frozen=True):
 class BegunRequest(msgspec.Struct):
     """Represents a request as far as the fast path has come: its caller is known, and it was counted towards their rate
     limit and that of its store. The other parts are there once they have been reached. `started` is a time of
-    time.perf_counter."""
+    time.perf_counter; `caller_trace` says what the caller's trace is, if callers are trusted with that, and `span` is
+    the first of the request, if it is sampled."""
 
     head: FastHead
     service: Service
@@ -108,6 +110,15 @@ class BegunRequest(msgspec.Struct):
     body: bytes | None = None
     call: Call[Any] | None = None
     answer: BegunAnswer | None = None
+    caller_trace: CallerTrace | None = None
+    span: TraceSpan | None = None
+
+
+def describe_store(span: TraceSpan, service: Service, context: Context) -> None:
+    """Adds the store that a request is about to its first span: its name, or the id in its tokens while that is not
+    known yet."""
+    store_id = context.store.identity.store_id
+    span.attributes["magistrate.store"] = service.stores.name_issuer(store_id) or store_id
 
 
 async def answer_in_history(route: Route, call: Call[Any], begun: BegunAnswer | None = None) -> tuple[Answer[Any], str]:

@@ -16,8 +16,9 @@ LEDGER = "magistrate.ledger"
 STARTED = "magistrate.started"
 REQUEST_ID = "magistrate.request_id"
 SOURCE = "magistrate.source"
+SPAN = "magistrate.span"
 """Name what `Application` adds to the scope of a request: SOURCE only if it is one of too many of this source that have
-no valid key."""
+no valid key, and SPAN only if it has a trace."""
 
 STORES_PREFIX = b"/stores/"
 _OF_A_STORE = re.compile(rb"/stores/([^/?]++)(/(?:v1|v2|fga/v1|access/v1|\.well-known)/.*+)", re.DOTALL)

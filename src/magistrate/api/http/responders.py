@@ -24,7 +24,7 @@ from magistrate.api.http.content_coding import GzipBody, has_gzip_body
 from magistrate.api.http.deadlines import Deadlines, RequestDeadline
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.metrics import METRICS
-from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline, answer_in_history
+from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline, answer_in_history, describe_store
 from magistrate.api.http.rate_limits import name_source
 from magistrate.api.http.request_scope import (
     BODY,
@@ -35,6 +35,7 @@ from magistrate.api.http.request_scope import (
     ROUTE,
     SLASH_IN_ID,
     SOURCE,
+    SPAN,
     STORE,
     render_path,
 )
@@ -44,6 +45,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.keys.callers import OPERATOR_SCOPES, Caller
 from magistrate.store.contract.new_rows import Once
 from magistrate.store.contract.read_memory import READ_MEMORY
+from magistrate.tracing import TraceSpan
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Scope = dict[str, Any]
@@ -96,8 +98,13 @@ class RouteResponder:
                 self._take_begun(begun, req, body_account)
             if METRICS.requests_by_store is not None:
                 METRICS.requests_by_store[call.context.store.identity.store_id] += 1
+            span: TraceSpan | None = req.scope.get(SPAN)
+            if span is not None:
+                describe_store(span, service, call.context)
             async with service.admissions.by_scope[route.scope]:
                 answer, token = await answer_in_history(route, call, begun_answer)
+        if span is not None:
+            span.attributes["magistrate.revision"] = answer.revision
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
         resp.set_headers(answer.headers)

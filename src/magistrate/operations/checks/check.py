@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.errors import MagistrateError
-from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
+from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_DENIED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.checks.evaluators import CachedWalks, Moment, decide_in_order, list_evaluators, list_patterns
 from magistrate.operations.consistency import Freshness
@@ -18,6 +18,7 @@ from magistrate.operations.readers.contextual_warrants import ContextualWarrants
 from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.tracing import AUTHORIZED, CACHE_HIT, CURRENT, DENIED, MIXED, RequestTrace
 
 MAX_CHECKS_AT_ONCE = 20
 """Limits the checks of a request that begins without waiting for others that work long."""
@@ -112,6 +113,8 @@ class PendingChecks(msgspec.Struct):
     def _finish(self, decided: Decisions) -> Decisions:
         """Records decisions that were made in memory alone."""
         self.ctx.caches.graph.counts.hits += 1
+        if (span := CURRENT.get()) is not None:
+            span.trace.note_cache(CACHE_HIT)
         if self.is_logged:
             self.record_decisions(decided)
         return decided
@@ -144,10 +147,20 @@ class PendingChecks(msgspec.Struct):
         """Counts the decisions, and logs them if decisions are logged at all. It is called for those made without
         `is_logged`."""
         self.ctx.check_counts.count(decided.value)
+        if (span := CURRENT.get()) is not None:
+            self._note_result(span.trace, decided)
         log = self.ctx.decisions
         if log is not None:
             contextual = () if self.contextual is None else self.contextual.warrants
             log.note(self.checks, decided, self._batch.now, contextual, self.origin)
+
+    def _note_result(self, trace: RequestTrace, decided: Decisions) -> None:
+        """Notes in the trace of a request how many checks were decided, and to what: as a whole if they have an
+        operator."""
+        results = [decision.is_authorized for decision in decided.value]
+        is_mixed = self.stop_at is ALL_NEEDED and len(set(results)) > 1
+        is_authorized = all(results) if self.stop_at is UNTIL_DENIED else any(results)
+        trace.note_checks(len(results), MIXED if is_mixed else AUTHORIZED if is_authorized else DENIED)
 
     async def decide_as_of(self, as_of: AsOf) -> Decisions:
         """Returns the decisions that these checks had at that point in time. They are not logged: nobody was given or

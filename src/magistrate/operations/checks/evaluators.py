@@ -38,6 +38,7 @@ from magistrate.operations.readers.store_readers import OverlaidReader
 from magistrate.operations.runs import drive_run, release_run
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint
 from magistrate.store.contract.lists import Snapshot
+from magistrate.tracing import CACHE_MISS, CURRENT
 
 T = TypeVar("T")
 
@@ -72,9 +73,12 @@ def list_evaluators(moment: "Moment", walks: "CachedWalks | None") -> Sequence[E
 
 
 async def decide_in_order(evaluators: Sequence[Evaluator], batch: CheckBatch) -> Decisions:
-    """Returns the decisions of the first evaluator that makes them. Raises what it raises."""
+    """Returns the decisions of the first evaluator that makes them, and notes in the trace of the request if they were
+    not made from the graph cache. Raises what it raises."""
     for evaluator in evaluators:
         if (decided := await evaluator.decide(batch)) is not None:
+            if (span := CURRENT.get()) is not None and not isinstance(evaluator, CachedWalks):
+                span.trace.note_cache(CACHE_MISS)
             return decided
     raise AssertionError("the last evaluator decides everything")
 

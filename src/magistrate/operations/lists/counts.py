@@ -3,8 +3,13 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from magistrate.tracing import CACHE_HIT, CACHE_MISS, CACHE_PARTIAL, CURRENT
+
 KEPT = "kept"
 """Names, beside the evaluators, the lists that were kept, of which at most a page is cut."""
+
+CACHE_OUTCOMES = {KEPT: CACHE_HIT, "bitmaps": CACHE_PARTIAL}
+"""Maps what takes a list from memory to what its trace says: bitmaps read what the graph cache lacks."""
 
 
 class EvaluatorCounts(NamedTuple):
@@ -23,7 +28,9 @@ class ListCounts:
         self._by_evaluator: dict[str, EvaluatorCounts] = {}
 
     def count(self, evaluator: str, seconds: float = 0.0) -> None:
-        """Counts one list."""
+        """Counts one list, and notes in the trace of its request whether memory had it."""
+        if (span := CURRENT.get()) is not None:
+            span.trace.note_cache(CACHE_OUTCOMES.get(evaluator, CACHE_MISS))
         _, lists, total = self._by_evaluator.get(evaluator, (evaluator, 0, 0.0))
         self._by_evaluator[evaluator] = EvaluatorCounts(evaluator, lists + 1, total + seconds)
 
