@@ -2,7 +2,7 @@
 
 Whether a request is sampled is decided before anything else is done for it, so one that is not costs nothing more. A
 span is a value with the times that were measured; a thread makes those of OpenTelemetry from them and exports them
-(wiring/trace_export.py). See docs/decisions/0097-spans-are-recorded-by-hand-and-exported-by-a-thread.md."""
+(wiring/trace_export.py). See docs/decisions/0099-spans-are-recorded-by-hand-and-exported-by-a-thread.md."""
 
 import random
 import threading

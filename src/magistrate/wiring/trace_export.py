@@ -150,7 +150,7 @@ class StatementDescription(NamedTuple):
 
 _WORD = re.compile(r"\w+")
 _CHANGE = re.compile(r"\b(INSERT INTO|UPDATE|DELETE FROM)\b")
-_TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE)\s+(?!SET\b)(\w+)\b(?!\s*\()")
+_TABLE = re.compile(r"\b(?:(?:FROM|JOIN)\s+(\w+)\b(?!\s*\()|(?:INTO|UPDATE)\s+(?!SET\b)(\w+))")
 BATCH = "BATCH"
 
 
@@ -174,7 +174,8 @@ def describe_statements(texts: tuple[str, ...]) -> StatementDescription:
 
 def _summarize(text: str) -> str:
     """Returns the verb of a statement and the tables that it names, in their order."""
-    return " ".join((_find_operation(text), *dict.fromkeys(_TABLE.findall(text))))
+    tables = (read or changed for read, changed in _TABLE.findall(text))
+    return " ".join((_find_operation(text), *dict.fromkeys(tables)))
 
 
 def _find_operation(text: str) -> str:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from magistrate.api.http.request_values import MAX_VALUES
 from magistrate.errors import Overloaded
 from magistrate.operations.keys.callers import Scope
+from magistrate.tracing import open_span
 
 TICK_SECONDS = 0.01
 REFUSED_PER_TICK = 10
@@ -198,7 +199,8 @@ class Admission:
             return
         if self.is_full:
             raise self._refusal()
-        await self._wait_in_queue()
+        with open_span("wait for admission"):
+            await self._wait_in_queue()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -30,6 +30,7 @@ from magistrate.store.sql.postgres import POSTGRES, READ_CLOCK, number_placehold
 from magistrate.store.sql.schema import READ_VERSION
 from magistrate.store.sql.stores import FIND_STORE
 from magistrate.store.sql_stores import SqlStores
+from magistrate.tracing import open_statements
 
 
 class DatabaseClock:
@@ -220,9 +221,10 @@ class PostgresServer:
     async def read(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
         """Implements Database.read; the number of the store is the first value if the statement has that parameter."""
         self._reads += 1
+        statement = number_placeholders(sql)
 
         async def once(connection: Connection) -> Rows:
-            cursor = await connection.execute(number_placeholders(sql), values)
+            cursor = await connection.execute(statement, values)
             began_at = time.monotonic()
             rows: Rows = await cursor.fetchmany(ROWS_AT_ONCE)
             while len(rows) % ROWS_AT_ONCE == 0 and (batch := await cursor.fetchmany(ROWS_AT_ONCE)):
@@ -232,7 +234,8 @@ class PostgresServer:
                     began_at = time.monotonic()
             return rows
 
-        return await self._read_with(once)
+        with open_statements(statement):
+            return await self._read_with(once)
 
     async def schema_version(self) -> SchemaVersion:
         [(number, breaks_before)] = await self.read(READ_VERSION, ())

@@ -30,6 +30,7 @@ from magistrate.store.database import (
     Select,
     Step,
 )
+from magistrate.store.group_spans import GroupRecording
 from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, translate_error
 from magistrate.store.postgres.heads import FollowedHead
 from magistrate.store.postgres.pipeline import (
@@ -60,7 +61,7 @@ from magistrate.store.sql.dialect import (
 )
 from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, OPEN_HEAD
 from magistrate.store.sql.insertions import join_insertions
-from magistrate.store.sql.postgres import BEGIN_WRITE, CONTROL, find_each
+from magistrate.store.sql.postgres import BEGIN_WRITE, CONTROL, find_each, number_placeholders
 
 KEYS_AT_ONCE = 2_000
 """Limits the keys that the writes of a group look up first: one that exceeds it is the last, so that writes of many
@@ -94,6 +95,17 @@ class GroupTransaction:
         self._yielded_at = time.monotonic()
         self.statements = 0
         """Counts what the scripts run, without what begins and ends the transaction."""
+        self._recording: GroupRecording | None = None
+
+    def record(self, writes: Iterable[QueuedWrite]) -> None:
+        """Begins to record what runs, if one of these writes is sampled."""
+        if self._recording is None and any(write.wait_span is not None for write in writes):
+            self._recording = GroupRecording()
+
+    def end_recording(self, writes: Sequence[QueuedWrite], error: BaseException | None = None) -> None:
+        """Exports what was recorded, given the writes that shared the transaction, and why it was undone."""
+        if self._recording is not None:
+            self._recording.export(writes, error)
 
     async def begin(self, writes: Iterable[QueuedWrite], expected: Revision) -> float:
         """Begins the transaction, and looks up in the same round trip what these writes look up first. `expected` is
@@ -237,7 +249,11 @@ class GroupTransaction:
         unsent, self._unsent = self._unsent, []
         everything = [*unsent, *statements]
         self.statements += sum(text not in CONTROL for text, _ in everything)
-        results = await self._pipeline.run(everything)
+        if self._recording is None:
+            results = await self._pipeline.run(everything)
+        else:
+            with self._recording.run_batch([number_placeholders(text) for text, _ in everything]):
+                results = await self._pipeline.run(everything)
         self._yielded_at = time.monotonic()
         return results[len(unsent) :]
 
@@ -302,7 +318,7 @@ class GroupWriter:
             self._task = loop.create_task(self._write_on())
         timer = loop.call_later(self._shared.timeout_seconds, self._refuse, write)
         try:
-            return cast(T, await write.result)
+            return cast(T, await write.wait())
         except asyncio.CancelledError:
             self._break_off_if_unawaited()
             raise
@@ -381,7 +397,8 @@ class GroupWriter:
             transaction = GroupTransaction(pipeline_of(connection), self._store, self._shared.observer)
             try:
                 results = await self._run_group(transaction)
-            except BaseException:
+            except BaseException as error:
+                transaction.end_recording(self._group, error)
                 if not connection.closed:
                     with suppress(psycopg.Error):  # a connection that is not idle is replaced
                         await transaction.roll_back()
@@ -395,6 +412,7 @@ class GroupWriter:
         and has to be begun again without it."""
         if not self._take_waiting():
             return []
+        transaction.record(self._group)
         self._shared.head_locks.waits.count(await transaction.begin(self._group, self._head))
         locked_at = time.monotonic()
         try:
@@ -406,6 +424,7 @@ class GroupWriter:
         if not self._take_waiting():
             await transaction.roll_back()
             return []
+        transaction.record(self._group)
         results = await transaction.run(self._group)
         self._put_back(len(results))
         if any(write.was_refused for write in self._group) or all(result.error for result in results):
@@ -415,6 +434,7 @@ class GroupWriter:
         self._is_committing = True
         changes = transaction.list_changes((time.monotonic(), self.revisions + 1))
         await transaction.commit()
+        transaction.end_recording(self._group)
         self._shared.statistics.note_statements(transaction.statements)
         self._head = transaction.head.newest.revision
         note_writes(self._known, transaction.head_before.newest, transaction.written)

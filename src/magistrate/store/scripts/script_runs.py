@@ -9,7 +9,7 @@ import asyncio
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from magistrate.engine.names import Revision
@@ -29,6 +29,7 @@ from magistrate.store.database import (
 from magistrate.store.scripts.heads import HeadMove, read_move
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MOVE_HEAD, MOVE_MODEL
+from magistrate.tracing import CURRENT, NOT_RECORDED, TraceSpan
 
 T = TypeVar("T")
 
@@ -38,6 +39,11 @@ WRITES_AT_ONCE = 64
 MAX_UNSENT_VALUES = 32_768
 """Limits the values of the statements that a run keeps, unless one statement alone has more: they
 take some twenty milliseconds to send, in parts between which other requests run."""
+
+
+def _open_wait() -> TraceSpan | None:
+    span = CURRENT.get()
+    return None if span is None else span.open("wait for write")
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +59,13 @@ class QueuedWrite:
     deadline: float = math.inf
     makes_revision: bool = True
     is_alone: bool = False
+    wait_span: TraceSpan | None = field(default_factory=_open_wait)
+    """Is the span of the request that waits, if it is sampled."""
+
+    async def wait(self) -> Any:
+        """Returns what the script returns. Raises what it raises."""
+        with self.wait_span or NOT_RECORDED:
+            return await self.result
 
     @property
     def was_refused(self) -> bool:

@@ -54,6 +54,7 @@ from magistrate.store.sql.stores import FIND_STORE
 from magistrate.store.sql_stores import SqlStores
 from magistrate.store.sqlite.files import DAMAGED, DAMAGED_FILE, open_connection, raise_translated
 from magistrate.store.sqlite.writer import FileWriter
+from magistrate.tracing import CURRENT, open_statements
 
 
 def probe_file(path: str) -> None:
@@ -237,7 +238,8 @@ class SqliteFile:
         if self._closed:
             raise StoreUnavailable("the store is closed")
         read = partial(self._read_long, sql, values, self._deadline())
-        return await asyncio.get_running_loop().run_in_executor(self._read_threads, read)
+        with open_statements(sql):
+            return await asyncio.get_running_loop().run_in_executor(self._read_threads, read)
 
     async def transact(self, script: ScriptStart[T], store: int, revisions: KnownRevisions) -> T:
         if self._closed:
@@ -261,6 +263,12 @@ class SqliteFile:
 
     def look_up(self, sql: str, values: tuple[Parameter, ...]) -> Rows | None:
         """Returns the rows of a lookup, or None if it was interrupted because it looks at too much."""
+        if (span := CURRENT.get()) is None:
+            return self._look_up(sql, values)
+        with span.open_statements((sql,)):
+            return self._look_up(sql, values)
+
+    def _look_up(self, sql: str, values: tuple[Parameter, ...]) -> Rows | None:
         self._reads += 1
         self._lookup_looks_left = MAX_LOOKUP_STEPS // STEPS_BETWEEN_LOOKS
         try:

@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NoReturn, TypeVar, cast
@@ -32,6 +32,7 @@ from magistrate.store.database import (
     Step,
     require_head,
 )
+from magistrate.store.group_spans import GroupRecording
 from magistrate.store.scripts.heads import StoreHead, read_head, read_move
 from magistrate.store.scripts.script_runs import WRITES_AT_ONCE, QueuedWrite, WriteResult
 from magistrate.store.sql.backups import RESTORE_HEAD
@@ -47,6 +48,7 @@ from magistrate.store.sql.dialect import (
 from magistrate.store.sql.head import MOVE_HEAD, OPEN_HEAD
 from magistrate.store.sql.insertions import join_insertions
 from magistrate.store.sql.sqlite import BEGIN_WRITE, build_lookups, number_placeholders
+from magistrate.tracing import NOT_RECORDED
 
 PAGES_BETWEEN_CHECKPOINTS = 1_000
 """Sets how long the log becomes before it is copied, in pages: SQLite's own default."""
@@ -105,6 +107,8 @@ class FileWriter:
         self._locked_at = 0.0
         """Is the monotonic time at which the transaction got the lock of the file."""
         self._observer = observer
+        self._recording: GroupRecording | None = None
+        """Records the present group, if one of its writes is sampled."""
         self._checkpoints = WalCheckpoints(connection)
         self._check_file = check_file
         self._translate = translate
@@ -125,7 +129,7 @@ class FileWriter:
         others in its group are."""
         write = QueuedWrite(begin, store, revisions, asyncio.get_running_loop().create_future(), deadline)
         self._waiting.put(write)
-        return cast(T, await write.result)
+        return cast(T, await write.wait())
 
     def close(self) -> None:
         """Makes the writes that wait, and closes the connection."""
@@ -147,12 +151,26 @@ class FileWriter:
             self._checkpoints.run_if_due()
 
     def _write_group(self, group: Sequence[QueuedWrite]) -> None:
+        self._recording = GroupRecording() if any(write.wait_span is not None for write in group) else None
         try:
-            results = self._commit_group(group)
+            results = self._commit_recorded(group)
             _answer(results, partial(_note_writes, tuple(self._heads.values())))
         except BaseException as error:  # for any error, the thread must continue and no caller may wait forever
             failure = error if isinstance(error, Exception) else StoreUnavailable("the write was broken off")
             _answer([WriteResult(write, error=failure) for write in group])
+
+    def _commit_recorded(self, group: Sequence[QueuedWrite]) -> list[WriteResult]:
+        """Commits a group, and ends its recording before any of its writes is answered."""
+        recording = self._recording
+        if recording is None:
+            return self._commit_group(group)
+        try:
+            results = self._commit_group(group)
+        except BaseException as error:
+            recording.export(group, error)
+            raise
+        recording.export(group)
+        return results
 
     def _commit_group(self, group: Sequence[QueuedWrite]) -> list[WriteResult]:
         """Returns what each write that was in time returned or raised; all that returned are on disk. An exception
@@ -164,10 +182,12 @@ class FileWriter:
                 self._roll_back()
                 results = [self._run_apart(write) for write in self._begin_group(group)]
             if results:
-                for store, head in self._heads.items():
-                    self._store_head(store, head)
-                self._observer(COMMIT)
-                self.connection.execute(COMMIT)
+                with self._open_batch():
+                    for store, head in self._heads.items():
+                        self._store_head(store, head)
+                with self._open_batch():
+                    self._note(COMMIT)
+                    self.connection.execute(COMMIT)
                 self._note_release()
         except apsw.Error as error:
             self._roll_back()
@@ -195,7 +215,8 @@ class FileWriter:
             earliest = min(write.deadline for write in group)
             self.connection.set_busy_timeout(max(1, int((earliest - time.monotonic()) * 1000)))
             try:
-                self.connection.execute(BEGIN_WRITE)
+                with self._open_batch(BEGIN_WRITE):
+                    self.connection.execute(BEGIN_WRITE)
                 self._locked_at = time.monotonic()
                 self.head_locks.waits.count(self._locked_at - began_at)
                 self._heads = {}
@@ -263,7 +284,18 @@ class FileWriter:
         return head
 
     def _run(self, write: QueuedWrite) -> Any:
-        return self._drive(write.begin(self._find_head(write).seen.newest.revision))
+        with self._open_batch():
+            return self._drive(write.begin(self._find_head(write).seen.newest.revision))
+
+    def _open_batch(self, *texts: str) -> AbstractContextManager[None]:
+        """Returns a context whose statements are one span if the group is recorded: these, and those that are noted."""
+        return NOT_RECORDED if self._recording is None else self._recording.run_batch(texts)
+
+    def _note(self, sql: str) -> None:
+        """Notes a statement just before it runs."""
+        self._observer(sql)
+        if self._recording is not None:
+            self._recording.note(number_placeholders(sql))
 
     def _drive(self, script: Script[T]) -> T:
         try:
@@ -297,7 +329,7 @@ class FileWriter:
             return
         if step.changes is None:
             self._store_head(self._store, head)
-        self._observer(step.sql)
+        self._note(step.sql)
         self.statements += len(step.values)
         if len(step.values) == 1:
             self.connection.execute(*self._bind(step.sql, step.values[0], step.store))
@@ -312,13 +344,13 @@ class FileWriter:
     def _select(self, step: Select) -> list[Rows]:
         if step.values:
             self._store_head(self._store, self._heads[self._store])
-            self._observer(step.sql)
+            self._note(step.sql)
             self.statements += len(step.values)
         return [self.connection.execute(*self._bind(step.sql, values, step.store)).fetchall() for values in step.values]
 
     def _store_head(self, store: int, head: _WrittenHead) -> None:
         if head.seen != head.stored:
-            self._observer(MOVE_HEAD)
+            self._note(MOVE_HEAD)
             self.statements += 1
             self.connection.execute(*self._bind(MOVE_HEAD, head.seen.values_after(head.stored), store))
             head.stored = head.seen
@@ -332,7 +364,7 @@ class FileWriter:
     def _find_rows(self, step: Find) -> Rows:
         if not step.keys:
             return []
-        self._observer(step.statement)
+        self._note(step.statement)
         self.statements += 1
         rows: Rows = []
         for statement, values in build_lookups(step.statement, step.keys):
