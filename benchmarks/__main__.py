@@ -8,6 +8,7 @@ import sys
 import apsw
 
 from benchmarks.authzen import measure_authzen
+from benchmarks.backups import measure_backups
 from benchmarks.batches import measure_batches
 from benchmarks.callers import measure_callers
 from benchmarks.checks import measure_checks
@@ -34,6 +35,7 @@ from benchmarks.writes import measure_writes
 
 TOPICS = {
     "authzen": measure_authzen,
+    "backup": measure_backups,
     "requests": measure_request_rates,
     "batch": measure_batches,
     "import": measure_imports,
