@@ -45,6 +45,8 @@ LONG_FILES = (
     "processes/test_crash_postgres.py",
     "processes/test_crash_sqlite.py",
     "cli/test_import.py",
+    "processes/test_backups.py",
+    "cli/test_backups.py",
     "test_bench_mixed.py",
     "test_example_application.py",
 )

@@ -222,6 +222,23 @@ def test_keys_are_in_a_backup_only_if_they_are_to_be(url: str, tmp_path: Path) -
     assert done("backup", "-", "--database-url", url, "--with-keys").stdout == with_keys
 
 
+def test_keys_are_restored_only_into_the_store_that_they_belong_to(url: str, target: str, tmp_path: Path) -> None:
+    """`admin` of a store is not that of `default`, whose holder may do everything."""
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        client.post("/v2/stores", json={"name": "acme"}).raise_for_status()
+        key = client.post("/stores/acme/v2/keys", json={"name": "own", "scopes": ["admin"]}).json()["key"]
+    backup = tmp_path / "acme"
+    done("backup", backup, "--store", "acme", "--with-keys", "--database-url", url)
+
+    done("restore", backup, "--into", "default", "--database-url", target)
+    with running_service(settings_for(target)) as service, Client(service, key) as client:
+        assert client.get("/v2/warrants").status_code == 401
+    done("restore", backup, "--into", "acme", "--database-url", target)
+    with running_service(settings_for(target)) as service, Client(service, key) as client:
+        assert client.get("/v2/warrants").status_code == 200
+        assert client.get("/v2/stores").status_code == 403
+
+
 def test_the_keys_of_a_store_stay_when_it_is_replaced(url: str, tmp_path: Path) -> None:
     done("backup", tmp_path / "all", "--database-url", url)
     with running_service(settings_for(url)) as service, Client(service) as client:

@@ -229,6 +229,16 @@ def new(name: str, **limits: int) -> NewStore:
     return NewStore(name, f"of {name}", StoreLimits(**limits), "ann", 5)
 
 
+async def test_a_key_that_another_store_has_is_not_added(stores: Stores) -> None:
+    await stores.default.create_key(KEY, 10)
+    stored = await stores.create(new("other"))
+    rows: list[list[RestoredRow]] = [[KEY, replace(KEY, id="own", name="own")]]
+
+    await stores.open_store(stored).restore(RestoredContents(lambda: iter(rows), 0, 0), STAMP, replaces=False)
+
+    assert [key.id for key in (await stores.open_store(stored).list_keys()).keys] == ["own"]
+
+
 async def test_a_limit_is_heeded_unless_it_is_not_to_be(stores: Stores) -> None:
     for name, limit in (("warrants", 2), ("objects", 1)):
         stored = await stores.create(new(name, **{name: limit}))

@@ -9,11 +9,13 @@ import pytest
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import Warrant, warrant_names
+from magistrate.store.contract.backups import RestoredContents
 from magistrate.store.contract.new_rows import NewWarrant, Stamp
 from magistrate.store.contract.store import Store
 from magistrate.store.postgres.planner_statistics import ENOUGH_ROWS, FIRST_STATEMENTS
 from magistrate.store.sql.stores import TABLES
-from magistrate.wiring.stores import migrate_store, open_store
+from magistrate.wiring.stores import migrate_store, open_store, open_stores
 from tests.databases import PostgresServer, run_sql
 from tests.running import settings_for
 
@@ -101,3 +103,15 @@ async def test_a_table_that_cannot_be_analyzed_fails_no_write(url: str) -> None:
         assert await read_settled(url, ROWS_WHEN_ANALYZED) > 0
         assert await read_number(url, "SELECT reltuples::bigint FROM pg_class WHERE relname = 'object'") == -1
         await store.close()
+
+
+async def test_a_restored_database_is_analyzed(url: str) -> None:
+    """However many statements wrote to it before: a restore is one write."""
+    stores = await open_stores(settings_for(url))
+    rows = [Warrant(*warrant_names("t", f"d{number}", "x", "u", "a", ""), "", 5, 0) for number in range(2_000)]
+    await stores.default.restore(RestoredContents(lambda: iter([rows]), len(rows), 0), STAMP, replaces=False)
+
+    await stores.analyze()
+
+    assert await read_number(url, ROWS_WHEN_ANALYZED) == len(rows)
+    await stores.close()

@@ -3,9 +3,9 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from magistrate.engine.names import Revision
 from magistrate.store.contract.backups import RestoredContents
@@ -77,10 +77,14 @@ def _release_nothing(number: int) -> None:
     """Is for databases that hold nothing of a store themselves."""
 
 
+async def _analyze_nothing() -> None:
+    """Is for databases whose statements name the indexes that they read."""
+
+
 class SqlStores:
     """Implements store/contract/stores.py. `open_part` returns the part of the database that a store has, given its
-    number, `release_part` frees what is held of one that was deleted, and `note_restore` is called when the database
-    turns out to have been restored."""
+    number, `release_part` frees what is held of one that was deleted, `note_restore` is called when the database turns
+    out to have been restored, and `analyze` implements the method of that name."""
 
     def __init__(
         self,
@@ -89,6 +93,7 @@ class SqlStores:
         sealing: Sealing,
         release_part: Callable[[int], None] = _release_nothing,
         note_restore: Callable[[], None] = lambda: None,
+        analyze: Callable[[], Coroutine[Any, Any, None]] = _analyze_nothing,
     ) -> None:
         self._open_part = open_part
         self._release_part = release_part
@@ -97,6 +102,7 @@ class SqlStores:
         self._removal: stores.RowPlace | None = None
         self.default = self.open_store(default)
         self._database = self.default.database
+        self.analyze = analyze
         self.close = self._database.close
         self.restores = self._history = 0
         self._last: _LastChange | None = None

@@ -22,7 +22,6 @@ from magistrate.operations.backups.restore import (
 from magistrate.operations.consistency import read_token, write_token
 from magistrate.operations.history.points_in_time import read_as_of
 from magistrate.operations.stores.stores import read_store_name
-from magistrate.store.contract.backups import RestoredContents
 from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.new_rows import Stamp
 from magistrate.store.contract.stores import DEFAULT_NAME, NewStore, StoredStore, Stores
@@ -120,6 +119,7 @@ def restore_backup(restore: Restore, file: BinaryIO) -> Sequence[Restored]:
         stores = await open_stores(settings)
         try:
             written = await _restore_all(stores, restore, reader, verified)
+            await stores.analyze()
         finally:
             await stores.close()
         return await _verify_all(settings, written, verified) if restore.verifies else written
@@ -133,9 +133,7 @@ async def _restore_all(
     await stores.default.check()
     stamp = Stamp(ACTOR, stores.default.now())
     if len(verified) == 1:
-        return [
-            await _restore_store(stores, restore, describe_contents(reader, verified[0].header), verified[0], stamp)
-        ]
+        return [await _restore_store(stores, restore, reader, verified[0].header, stamp)]
     if restore.store or restore.into:
         raise InvalidRequest(f"the backup is of {len(verified)} stores, which keep their names: name none")
     restored = [
@@ -150,9 +148,8 @@ async def _restore_all(
 
 
 async def _restore_store(
-    stores: Stores, restore: Restore, contents: RestoredContents, verified: VerifiedStore, stamp: Stamp
+    stores: Stores, restore: Restore, reader: BackupReader, header: BackupHeader, stamp: Stamp
 ) -> Restored:
-    header = verified.header
     named = restore.into or restore.store or header.store.name
     stored = await stores.find_store(named)
     if stored is None and not restore.into:
@@ -160,6 +157,8 @@ async def _restore_store(
         raise NotFound("Store", named, hint)
     is_new = stored is None
     stored = stored or await stores.create(_describe_new(header, read_store_name(named), stamp))
+    # In another store, a key could do something else: `admin` may do more in `default`.
+    contents = describe_contents(reader, header, has_keys=stored.name == header.store.name)
     newest = await stores.open_store(stored).restore(contents, stamp, restore.replaces, heeds_limits=not is_new)
     return Restored(header, stored, write_token(stored.identity, newest))
 

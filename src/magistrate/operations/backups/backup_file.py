@@ -201,7 +201,8 @@ class BackupReader:
 
     def read_header(self) -> BackupHeader:
         """Returns the header of the next store."""
-        self._first = self._read_line()
+        with _reporting_damage():
+            self._first = self._read_line()
         try:
             header = _HEADER_DECODER.decode(self._first)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -217,9 +218,10 @@ class BackupReader:
         while remaining:
             batch: list[bytes] = []
             size_bytes = 0
-            while len(batch) < min(LINES_AT_ONCE, remaining) and size_bytes < BYTES_AT_ONCE:
-                batch.append(self._read_line())
-                size_bytes += len(batch[-1])
+            with _reporting_damage():
+                while len(batch) < min(LINES_AT_ONCE, remaining) and size_bytes < BYTES_AT_ONCE:
+                    batch.append(self._read_line())
+                    size_bytes += len(batch[-1])
             digest.update(b"".join(batch))
             remaining -= len(batch)
             yield batch
@@ -230,7 +232,8 @@ class BackupReader:
             self._check_end()
 
     def _check_footer(self, lines: int, digest: str) -> None:
-        text = self._read_line()
+        with _reporting_damage():
+            text = self._read_line()
         try:
             footer = _FOOTER_DECODER.decode(text)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -244,8 +247,7 @@ class BackupReader:
                 raise DamagedBackup(f"there is more behind line {self.number}, which is the last of the backup")
 
     def _read_line(self) -> bytes:
-        with _reporting_damage():
-            line = self._lines.readline(MAX_LINE_BYTES + 1)
+        line = self._lines.readline(MAX_LINE_BYTES + 1)
         self.number += 1
         if not line.endswith(b"\n"):
             reason = "is too long" if len(line) > MAX_LINE_BYTES else "is missing, or cut off"

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.names import ObjectId, PolicyName, TypeName
+from magistrate.engine.names import ObjectId, PolicyName, RelationName, TypeName
 from magistrate.engine.terms import are_object_ids, object_id, object_id_or_wildcard, relation_name, type_name
-from magistrate.engine.warrants.warrant import Warrant, warrant_names
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import DamagedBackup, InvalidModel, InvalidParameter
 from magistrate.operations.history.times import read_time, render_time
 from magistrate.operations.models.definitions import parse_definition, parse_policies
@@ -151,13 +151,13 @@ def _surround_definition(row: StoredObjectType | StoredPolicy) -> tuple[bytes, b
     return opening[:-1] + b",", b"," + closing[1:] + b"\n"
 
 
-def read_rows(lines: Sequence[bytes]) -> list[Sequence[RestoredRow]]:
+def read_rows(lines: Sequence[bytes], validates: bool = True) -> list[Sequence[RestoredRow]]:
     """Returns the rows that these lines describe, those that follow one another and are of one kind together. Raises
-    DamagedBackup."""
+    DamagedBackup; names that are not valid are noticed only if it `validates` them."""
     try:
         rows = [_read_row(line) for line in _decode_lines(lines)]
         batches: list[Sequence[RestoredRow]] = [[*batch] for _, batch in groupby(rows, type)]
-        for batch in batches:
+        for batch in batches if validates else ():
             _VALIDATORS[type(batch[0])](batch)
     except InvalidParameter as error:
         raise DamagedBackup(f"{error.parameter}: {error.message}") from error
@@ -209,17 +209,21 @@ def _read_row(line: RowLine | StoredObjectType | StoredPolicy) -> RestoredRow:
 
 
 def _read_warrant(line: RowLine, subject: SubjectMember, created_at: int) -> Warrant:
-    names = warrant_names(
-        str(line.object_type),
-        line.object_id or "",
-        line.relation or "",
-        subject.object_type,
-        subject.object_id,
-        subject.relation,
-    )
     starts_at = None if line.starts_at is None else _read_time(line.starts_at, "startsAt")
     expires_at = None if line.expires_at is None else _read_time(line.expires_at, "expiresAt")
-    return Warrant(*names, line.policy, created_at, 0, starts_at, expires_at)
+    return Warrant(
+        TypeName(line.object_type or ""),
+        ObjectId(line.object_id or ""),
+        RelationName(line.relation or ""),
+        TypeName(subject.object_type),
+        ObjectId(subject.object_id),
+        subject.relation,
+        line.policy,
+        created_at,
+        0,
+        starts_at,
+        expires_at,
+    )
 
 
 def _read_key(line: KeyLine, created_at: int) -> StoredKey:

@@ -74,20 +74,22 @@ def _verify_store(reader: BackupReader, header: BackupHeader) -> VerifiedStore:
     return VerifiedStore(header, digest.hexdigest(), sample[:SAMPLE_SIZE])
 
 
-def _read_batches(reader: BackupReader, lines: Sequence[bytes]) -> list[Sequence[RestoredRow]]:
+def _read_batches(reader: BackupReader, lines: Sequence[bytes], validates: bool = True) -> list[Sequence[RestoredRow]]:
     try:
-        return read_rows(lines)
+        return read_rows(lines, validates)
     except DamagedBackup as error:
         last = reader.number
         raise DamagedBackup(f"lines {last - len(lines) + 1} to {last}: {error.message}") from error
 
 
-def describe_contents(reader: BackupReader, header: BackupHeader) -> RestoredContents:
-    """Returns the contents of a store in a file, whose rows are read when they are needed."""
+def describe_contents(reader: BackupReader, header: BackupHeader, has_keys: bool = True) -> RestoredContents:
+    """Returns the contents of a store in a file, perhaps without its keys. Its rows are read when they are needed."""
 
     def read_all() -> Iterator[Sequence[RestoredRow]]:
         for lines in reader.read_lines(reader.find_header(header.part)):
-            yield from _read_batches(reader, lines)
+            for batch in _read_batches(reader, lines, validates=False):
+                if has_keys or not isinstance(batch[0], _OF_KEYS):
+                    yield batch
 
     return RestoredContents(read_all, header.counts.warrants, header.counts.objects)
 

@@ -74,7 +74,8 @@ class BackupStore(Protocol):
         """Makes the store hold these rows, at once and instead of all that it has, and returns its newest revision. Its
         history begins there: the numbers of revisions begin again at 1, with other bits, and no earlier state, event,
         decision, result of a request or key of sessions is kept. Its keys stay, and those among the rows are added,
-        unless one has the same name. Nothing can be written to the store meanwhile.
+        unless the store has one of the same name, or any store the same key. Nothing can be written to the store
+        meanwhile.
 
         Raises Conflict if the store has objects or warrants, or another model than it began with, unless it
         `replaces` these; LimitReached if the rows exceed a limit of the store and it `heeds_limits`; and what

@@ -169,6 +169,11 @@ class Stores(Protocol):
         of them is not empty, unless it `replaces` what they have."""
         ...
 
+    async def analyze(self) -> None:
+        """Has the database measure its tables, which it plans statements by, after very many rows were written. A
+        failure of that is ignored."""
+        ...
+
     async def list_stores(self, part: Slice, prefix: str) -> PageSlice[StoredStore]:
         """Lists a slice of the stores whose names begin with a prefix. Sorts: name."""
         ...

@@ -85,7 +85,10 @@ async def open_postgres(
         await server.close()
         raise
     part = partial(PostgresDatabase, server)
-    return SqlStores(build_store(row), part, sealing, server.heads.release_head, server.heads.begin_anew)
+    heads = server.heads
+    return SqlStores(
+        build_store(row), part, sealing, heads.release_head, note_restore=heads.begin_anew, analyze=server.analyze
+    )
 
 
 class PostgresDatabase:
@@ -175,6 +178,7 @@ class PostgresServer:
         self._pool = ConnectionPool(conninfo, connections, timeout_ms)
         self.count_connections = self._pool.count_connections
         self._statistics = PlannerStatistics(self._read_with)
+        self.analyze = self._statistics.analyze
         self._shared = WriterResources(self._pool, self._timeout, observer, self._statistics)
         self._writers: WeakSet[GroupWriter] = WeakSet()
         """Has those of the stores that are used."""

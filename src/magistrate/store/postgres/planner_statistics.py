@@ -39,6 +39,11 @@ class PlannerStatistics:
             self._next_look = 2 * self._statements
             self._task = asyncio.get_running_loop().create_task(self._look())
 
+    async def analyze(self) -> None:
+        """Analyzes all tables, after very many rows were written together."""
+        with suppress(StoreUnavailable, psycopg.Error):
+            await self._run(_analyze_all_tables)
+
     async def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
@@ -47,6 +52,10 @@ class PlannerStatistics:
     async def _look(self) -> None:
         with suppress(StoreUnavailable, psycopg.Error):  # the plans are only slower, and the next look comes
             await self._run(_analyze_small_tables)
+
+
+async def _analyze_all_tables(connection: Connection) -> None:
+    await connection.execute(analyze_tables(TABLES))
 
 
 async def _analyze_small_tables(connection: Connection) -> None:

@@ -172,8 +172,8 @@ def _read_batch(batches: Iterator[Sequence[RestoredRow]]) -> Script[Sequence[Res
 
 def _read_key(key: StoredKey) -> Row:
     object_types = None if key.object_types is None else _encode(key.object_types)
-    names = (key.id, key.name, key.prefix, key.digest, _encode(key.scopes), object_types)
-    return (*names, key.created_at, key.created_by, key.expires_at, key.previous_digest, key.previous_until)
+    names = (key.name, key.prefix, key.digest, _encode(key.scopes), object_types, key.created_by, key.previous_digest)
+    return (*names, key.created_at, key.expires_at, key.previous_until, key.id)
 
 
 def _encode(names: Sequence[str]) -> str:

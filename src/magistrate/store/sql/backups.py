@@ -42,8 +42,13 @@ _KEPT = ("store", "head", "api_key", "caller_key")
 DELETE_STORED_ROWS = tuple(f"DELETE FROM {table} WHERE store = :store" for table in TABLES if table not in _KEPT)
 INSERT_RESTORED_KEY = """
 INSERT INTO caller_key (
-    store, id, name, prefix, digest, scopes, object_types, created_at, created_by, expires_at, previous_digest,
+    store, id, name, prefix, digest, scopes, object_types, created_by, previous_digest, created_at, expires_at,
     previous_until
-) VALUES (:store, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"""
+)
+SELECT CAST(:store AS BIGINT), n.id, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT),
+    CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)
+FROM (SELECT CAST(? AS TEXT) AS id) n WHERE NOT EXISTS (SELECT 1 FROM caller_key k WHERE k.id = n.id)
+ON CONFLICT DO NOTHING"""
+"""Leaves a key alone that any store has: it belongs to one. Reads the keys of all stores."""
 INSERT_RESTORED_DIGEST = """
 INSERT INTO api_key (store, digest, created_at) VALUES (:store, ?, ?) ON CONFLICT DO NOTHING"""
