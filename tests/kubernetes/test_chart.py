@@ -1,8 +1,10 @@
 """What the chart becomes with five files of values: what Kubernetes accepts, with no rights, and what the service
 understands. It was never installed on a cluster."""
 
+import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,10 +117,31 @@ def test_the_service_understands_what_it_is_given(documents: list[Json], values:
 
     assert container["args"] == ["serve"]
     for name, value in given.items():
-        assert getattr(settings, name) == value, name
+        assert all(getattr(settings_of(each), name) == value for each in containers_of(documents)), name
     assert (settings.port, settings.admin_port) == tuple(port["containerPort"] for port in container["ports"])
     has_init = "initContainers" in pod_of(documents)
     assert settings.migrate == ("never" if has_init else "auto")
+
+
+def test_numbers_are_written_as_the_service_reads_them(helm: Helm, tmp_path: Path) -> None:
+    """Helm has all of them as floating-point numbers. The schema is left out, so that one may have decimals."""
+    shutil.copytree(FOLDER_OF_CHART, tmp_path / "chart")
+    (tmp_path / "chart/values.schema.json").unlink()
+    given = {"cache_bytes": 1_099_511_627_776, "port": 0, "share": 0.015, "strict": False, "name": "1e3"}
+
+    ran = helm.run(
+        "template", tmp_path / "chart", "--kube-version", NEWEST, "--set-json", f"settings={json.dumps(given)}"
+    )
+
+    [container] = pod_of([*yaml.safe_load_all(ran.stdout)])["containers"]
+    variables = {one["name"]: one["value"] for one in container["env"] if "value" in one}
+    assert [variables[f"MAGISTRATE_{name.upper()}"] for name in given] == [
+        "1099511627776",
+        "0",
+        "0.015",
+        "false",
+        "1e3",
+    ]
 
 
 def test_what_a_container_reads_is_mounted_and_exists(documents: list[Json]) -> None:

@@ -55,7 +55,8 @@ def setting(of: Setting) -> Schema:
         return described | ({"enum": [True, False, *of.further_values]} if of.further_values else FLAG)
     if isinstance(of.default, str):
         return described | {"type": "string", "minLength": 1}
-    return described | number(of.minimum, of.maximum)
+    kind = {int: "integer", float: "number"}[type(of.default)]
+    return described | number(of.minimum, of.maximum) | {"type": kind}
 
 
 def demand(*path: str) -> Schema:

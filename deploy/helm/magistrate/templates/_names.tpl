@@ -50,6 +50,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{- /* The variables of settings. All numbers are floating-point in values: whole ones would become 2.68435456e+08. */ -}}
+{{- define "magistrate.settings" -}}
+{{- range $name, $value := .Values.settings }}
+- name: MAGISTRATE_{{ upper $name }}
+  value: {{ and (kindIs "float64" $value) (eq (floor $value) $value) | ternary (int64 $value) $value | quote }}
+{{- end }}
+{{- end }}
+
 {{- /* What the restricted level of the Pod Security Standards demands of containers, and a root that cannot be written. */ -}}
 {{- define "magistrate.securityContext" -}}
 allowPrivilegeEscalation: false
