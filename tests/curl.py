@@ -26,6 +26,8 @@ def main(arguments: list[str]) -> None:
             sys.stdout.buffer.write(answer.read())
     except urllib.error.HTTPError as refused:
         sys.stdout.buffer.write(refused.read())
+    except urllib.error.URLError:
+        sys.exit(7)  # what curl exits with if nothing listens
 
 
 if __name__ == "__main__":

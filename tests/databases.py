@@ -42,6 +42,7 @@ class PostgresServer:
 
             if programs := os.environ.get("TEST_POSTGRES_BIN"):
                 patched.setitem(utils.POSTGRES_VERSIONS, utils.TARGET_POSTGRES_VERSION, Path(programs))
+            self.programs = Path(utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION])
             # Run by root, it first creates a user of the machine; if several processes do so at once, its id changes.
             with open(__file__) as source:
                 fcntl.flock(source, fcntl.LOCK_EX)

@@ -13,17 +13,15 @@ FOLDER = ROOT / ".venv" / "prometheus"
 DOWNLOADED_WITHIN_SECONDS = 120
 
 
-def find_promtool() -> Path:
-    """Returns the program: the installed one, or that of the package of Debian, which is downloaded the first time.
-    Skips the test where neither can be had."""
+def find_promtool() -> Path | None:
+    """Returns the program: the installed one, or that of the package of Debian, which is downloaded the first time;
+    None where neither can be had."""
     if installed := shutil.which("promtool"):
         return Path(installed)
     program = FOLDER / "usr" / "bin" / "promtool"
     if not program.exists():
         _unpack()
-    if not program.exists():
-        pytest.skip("promtool is not installed, and the Debian package prometheus cannot be downloaded")
-    return program
+    return program if program.exists() else None
 
 
 def _unpack() -> None:
@@ -46,7 +44,10 @@ def _unpack() -> None:
 
 
 def run_promtool(*arguments: str | Path) -> str:
-    """Returns what it prints. Fails the test with that if something is wrong."""
-    ran = subprocess.run([find_promtool(), *arguments], capture_output=True, text=True, check=False)
+    """Returns what it prints. Fails the test with that if something is wrong; skips it where there is no promtool."""
+    program = find_promtool()
+    if program is None:
+        pytest.skip("promtool is not installed, and the Debian package prometheus cannot be downloaded")
+    ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout

@@ -1,0 +1,151 @@
+"""Documents that an operator works through: each of their commands is run, in one shell, with the services and servers
+that they start."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.databases import PostgresServer
+from tests.generated_docs import ROOT
+from tests.monitoring.promtool import find_promtool
+
+BLOCK = re.compile(r"^```(console|yaml|ini) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+URLS = [f"postgresql://magistrate@database.internal/{name}" for name in ("magistrate", "restored")]
+PORTS = ("8443", "8444", "9443", "9444", "5433")
+COMMAND_SECONDS, ENDED_WITHIN_SECONDS = 60, 120
+MARK = "-- the command has ended with"
+PROGRAMS = ("bash", "openssl", "psql")
+OF_THE_SERVER = ("initdb", "pg_ctl", "pg_basebackup")
+
+
+def find_free_ports(count: int) -> list[str]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [str(one.getsockname()[1]) for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Shell:
+    """A shell that commands are typed into, in which what runs in the background goes on."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            ["bash"],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def type(self, command: str) -> tuple[int, str]:
+        """Answers the exit code of the command, and what it has printed. One that takes too long fails the test."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{command}\nprintf '\\n{MARK} %s\\n' $?\n")
+        self._process.stdin.flush()
+        printed: list[str] = []
+        timer = threading.Timer(COMMAND_SECONDS, self._kill)
+        timer.start()
+        try:
+            for line in self._process.stdout:
+                if line.startswith(MARK):
+                    return int(line.removeprefix(MARK)), "".join(printed).removesuffix("\n")
+                printed.append(line)
+        finally:
+            timer.cancel()
+        raise AssertionError(f"the shell ended in {command}: {printed}")
+
+    def close(self) -> None:
+        """Ends the shell, and all that it has started."""
+        self._kill()
+        self._process.communicate(timeout=ENDED_WITHIN_SECONDS)
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGTERM)
+
+
+@pytest.fixture
+def folder(postgres: PostgresServer) -> Iterator[Path]:
+    """Where the commands run: a folder of whom the programs of PostgreSQL run as, which it can reach, with a path that
+    is short enough for a socket."""
+    owner = postgres.socket_folder.stat()
+    with tempfile.TemporaryDirectory(dir=postgres.socket_folder.parent) as name:
+        path = Path(name)
+        path.chmod(0o755)
+        (path / "deploy").symlink_to(ROOT / "deploy")
+        os.chown(path, owner.st_uid, owner.st_gid)
+        yield path
+        if (running := path / "data" / "postmaster.pid").exists():  # the test has failed
+            os.kill(int(running.read_text().split()[0]), signal.SIGQUIT)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, folder: Path, postgres: PostgresServer) -> Iterator[Shell]:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    if promtool := find_promtool():
+        (programs / "promtool").symlink_to(promtool)
+    for name, arguments in {"curl": f"{ROOT}/tests/curl.py", "magistrate": "-m magistrate"}.items():
+        add_program(programs / name, f"{sys.executable} {arguments}")
+    if os.geteuid() == 0:  # for which PostgreSQL refuses to run
+        for name in OF_THE_SERVER:
+            add_program(programs / name, f"setpriv --reuid={folder.owner()} --clear-groups {postgres.programs / name}")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAGISTRATE_", "PG"))}
+    path = os.pathsep.join([str(programs), str(postgres.programs), inherited["PATH"]])
+    if missing := [name for name in PROGRAMS if not shutil.which(name, path=path)]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    opened = Shell(folder, inherited | {"PATH": path})
+    yield opened
+    opened.close()
+
+
+def add_program(path: Path, command: str) -> None:
+    path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+    path.chmod(0o755)
+
+
+def run_document(text: str, shell: Shell, folder: Path) -> None:
+    for port, free in zip(PORTS, find_free_ports(len(PORTS)), strict=True):
+        text = text.replace(port, free)
+    for language, name, block in BLOCK.findall(text):
+        if language != "console":
+            (folder / name).write_text(block)
+            continue
+        for command, promised in COMMAND.findall(block):
+            if command.startswith("promtool ") and find_promtool() is None:
+                continue
+            code, printed = shell.type(command)
+            assert code == 0, (command, printed)
+            assert not promised or printed.strip() == promised.strip(), command
+
+
+def test_the_commands_of_the_runbook_do_what_it_says(shell: Shell, folder: Path, postgres: PostgresServer) -> None:
+    text = (ROOT / "docs" / "runbook.md").read_text()
+
+    for url in URLS:
+        text = text.replace(url, postgres.new_url())
+
+    run_document(text, shell, folder)
+
+
+def test_a_database_is_recovered_to_the_second_before_a_mistake(shell: Shell, folder: Path) -> None:
+    shell.type("umask 000")  # the server may be somebody else
+
+    run_document((ROOT / "docs" / "point-in-time.md").read_text(), shell, folder)
