@@ -71,7 +71,7 @@ HEAD = "POST /v2/check HTTP/1.1\r\nhost: x\r\nauthorization: ApiKey y\r\n\r\n"
 @pytest.mark.parametrize("place", ["host", "authorization", "\r\n"])
 def test_a_head_is_divided_wherever_the_lines_are(name: str, place: str) -> None:
     at = HEAD.index(place) if place != "\r\n" else len(HEAD) - 2
-    head = f"{HEAD[:at]}{name}: {PARENT}\r\ntracestate:a=1 \r\n{HEAD[at:]}"
+    head = f"{HEAD[:at]}{name}: {PARENT}\r\ntracestate: a=1\r\n{HEAD[at:]}"
 
     divided = divide_trace_lines(head.encode())
 
@@ -85,8 +85,12 @@ def test_a_head_is_divided_wherever_the_lines_are(name: str, place: str) -> None
         "",
         "te: trailers\r\n",
         f"x-traceparent: {PARENT}\r\n",
+        "tracestate: a=1\r\n",
+        f"traceparent:{PARENT}\r\n",
+        f"traceparent: {PARENT}\r\ntracestate: a=\x07\r\n",
+        f"traceparent: {PARENT}\r\ntracestate: a=\x7f\r\n",
+        f"traceparent: {PARENT}x\r\n",
         f"traceparent : {PARENT}\r\n",
-        f"traceparent: {PARENT}\r\ntraceparent: {PARENT}\r\n",
         f"traceparent: {PARENT}\r\n content-length: 1\r\n",
         f"traceparent: {PARENT}\n",
         f"traceparent: {PARENT}\x00\r\n",
@@ -97,7 +101,14 @@ def test_lines_that_are_not_plain_are_left_to_the_parser(lines: str) -> None:
     head = HEAD.replace("host", f"{lines}host").encode()
 
     assert divide_trace_lines(head) is None
-    assert has_trace_lines(head) == lines.lower().startswith("traceparent")
+    assert has_trace_lines(head) == lines.lower().startswith("trace")
+
+
+def test_a_head_with_two_lines_is_divided_into_one_that_is_not_known() -> None:
+    divided = divide_trace_lines(HEAD.replace("host", f"traceparent: {PARENT}\r\n" * 2 + "host").encode())
+
+    assert divided is not None
+    assert has_trace_lines(divided.head)
 
 
 def test_a_request_with_a_trace_of_its_own_has_a_known_head(tmp_path: Path) -> None:
