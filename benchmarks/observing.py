@@ -1,4 +1,5 @@
-"""What it costs to count requests and to log them, of the processor time of a check that needs nothing but memory."""
+"""What it costs to count requests, to log them and to trace them, of the processor time of a check that needs nothing
+but memory."""
 
 import os
 import statistics
@@ -13,6 +14,7 @@ from benchmarks.databases import STORES
 from benchmarks.load import Workload, throughput
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
+from benchmarks.traces import measure_traces
 from magistrate.api.http.ledger import AccessLog, Ledger
 from magistrate.engine.evaluation.check import IMPLICIT
 from magistrate.log import LineOutput
@@ -32,7 +34,7 @@ REQUEST_ID = "019a9f00-0000-7000-8000-000000000000"
 
 
 def measure_observing(seconds: int) -> str:
-    """A table. The check is about the cheapest there is, so that the shares are about the largest."""
+    """Two tables. The check is about the cheapest there is, so that the shares are about the largest."""
     with ExitStack() as stack:
         url = stack.enter_context(STORES["SQLite"]())("observing")
         server = stack.enter_context(serving(url))
@@ -46,7 +48,7 @@ def measure_observing(seconds: int) -> str:
         ("counting its decision, which is part of it", f"{decided:.2f}", f"{decided / check:.1%}", ""),
         ("counting it and a line of the access log", f"{logged:.2f}", f"{logged / check:.1%}", f"≤ {TARGET:.0%}"),
     ]
-    return markdown_table("Metrics and access log", header, rows)
+    return f"{markdown_table('Metrics and access log', header, rows)}\n{measure_traces()}"
 
 
 def _microseconds_of_check(server: Server, seconds: int) -> float:
