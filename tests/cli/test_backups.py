@@ -313,8 +313,9 @@ def test_a_damaged_file_is_refused_and_nothing_is_written(
         if suffix == ".gz" and text[GZIP_HEADER_BYTES:] == content[GZIP_HEADER_BYTES:]:
             continue  # the time, for example, which says nothing of the content
         path.write_bytes(text)
-        ran = magistrate("restore", path, "--database-url", url, *(["--replace"] if number % 2 else []))
+        ran = magistrate("restore", path, "--database-url", url, *(["--replace"] if number // 2 % 2 else []))
         assert ran.exit_code == 2, (number, ran.output)
+        assert "not empty" not in ran.stderr
         assert ran.stderr.count("\n") == 1
         assert ran.stdout == ""
     assert dump(url) == stored
@@ -347,6 +348,28 @@ def test_a_backup_of_a_revision_that_is_deleted_meanwhile_does_not_appear(
 
     assert ran.exit_code == 2
     assert "the revision was deleted before its backup was complete" in ran.stderr
+    assert [path.name for path in tmp_path.iterdir() if "all" in path.name] == []
+
+
+def test_a_backup_of_a_store_that_is_restored_meanwhile_does_not_appear(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows would be of two histories, with one number."""
+    from magistrate.operations.backups import backup
+
+    listed = backup.list_pages
+
+    async def replace_last(store: object, at: int) -> object:
+        async for rows in listed(store, at):  # type: ignore[arg-type]
+            yield rows
+        run_sql(url, "UPDATE revision SET bits = 38")
+
+    monkeypatch.setattr(backup, "list_pages", replace_last)
+
+    ran = magistrate("backup", tmp_path / "all", "--database-url", url)
+
+    assert ran.exit_code == 2
+    assert "the store was restored while it was backed up" in ran.stderr
     assert [path.name for path in tmp_path.iterdir() if "all" in path.name] == []
 
 

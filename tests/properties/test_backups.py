@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -26,8 +27,7 @@ from magistrate.wiring.maintenance import import_file
 from tests.databases import PostgresServer
 from tests.running import settings_for
 
-EXAMPLES = max(10, settings().max_examples // 20)
-"""A thousand in the profile `thorough`."""
+EXAMPLES, NIGHTLY_EXAMPLES = 10, 1_000
 
 TYPES, RELATIONS, USERS = ("doc", "team"), ("r0", "r1", "r2"), ("ann", "bób", "\u4e2d", "a.b|c")
 IDS = ("1", "x-y", "é", *USERS)
@@ -175,12 +175,18 @@ def postgres_url(postgres: PostgresServer) -> str:
     return postgres.new_migrated_url()
 
 
-@settings(max_examples=EXAMPLES)
-@given(store=random_stores())
-def test_a_random_store_is_the_same_after_it_was_moved_twice(
-    tmp_path_factory: pytest.TempPathFactory, postgres_url: str, store: RandomStore
-) -> None:
-    folder: Path = tmp_path_factory.mktemp("moved")
+@pytest.mark.parametrize("examples", [EXAMPLES, pytest.param(NIGHTLY_EXAMPLES, marks=pytest.mark.nightly)])
+def test_a_random_store_is_the_same_after_it_was_moved_twice(postgres_url: str, examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(store=random_stores())
+    def move_twice(store: RandomStore) -> None:
+        with TemporaryDirectory() as folder:
+            verify_moves(Path(folder), postgres_url, store)
+
+    move_twice()
+
+
+def verify_moves(folder: Path, postgres_url: str, store: RandomStore) -> None:
     first, second = (f"sqlite:///{folder}/{name}.db" for name in ("first", "second"))
     build_store(first, store)
     before = back_up_bytes(first)

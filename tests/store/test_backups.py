@@ -1,7 +1,10 @@
 """All rows of a store are listed at a revision, and put into a store in place of what it has."""
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,9 +12,9 @@ import pytest
 from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, warrant_names
-from magistrate.errors import Conflict, DamagedBackup, LimitReached, RevisionUnavailable
+from magistrate.errors import Conflict, DamagedBackup, LimitReached, NotFound, RevisionUnavailable
 from magistrate.store.contract.backups import ROWS_AT_ONCE, KeyDigest, RestoredContents, RestoredRow, StoreContents
-from magistrate.store.contract.events import EventFilter, EventsOfKind
+from magistrate.store.contract.events import DecisionRecord, EventFilter, EventKind, EventsOfKind, build_position
 from magistrate.store.contract.keys import SessionKey, StoredKey
 from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.new_rows import (
@@ -23,7 +26,7 @@ from magistrate.store.contract.new_rows import (
     Stamp,
     build_new_warrant,
 )
-from magistrate.store.contract.revisions import Presence, RevisionId
+from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.stores import DEFAULT_STORE, NewStore, StoreLimits, Stores
@@ -47,6 +50,7 @@ WARRANTS = [
 ]
 ROWS: Sequence[Sequence[RestoredRow]] = [[POLICY], [TYPE], OBJECTS, WARRANTS]
 CONTENTS = RestoredContents(lambda: iter(ROWS), warrants=3, objects=2)
+KINDS: Sequence[EventKind] = ("object", "object-type", "policy", "warrant", "decision")
 KEY = StoredKey("id", "billing", "p", "d", ("check",), None, 5, "ann")
 
 
@@ -140,19 +144,13 @@ def replace_number(row: object) -> Warrant:
     return msgspec.structs.replace(row, number=0)
 
 
-async def test_what_expires_ends_after_a_restore(store: Store) -> None:
-    await store.restore(CONTENTS, STAMP, replaces=False)
-
-    assert await store.end_expired(Stamp("system", 1_999), 10) == 0
-    assert await store.end_expired(Stamp("system", 2_000), 10) == 1
-
-
 async def test_history_begins_with_a_restore(store: Store) -> None:
-    await fill(store, ["lost"])
+    for _ in range(3):
+        await fill(store, ["lost"])
+    record = DecisionRecord(1, True, ("t", "a", "x", "t", "b", ""), None, Revision(1))
+    await store.keep_decisions([record], 10)
     restored = await store.restore(CONTENTS, STAMP, replaces=True)
-    everything = EventFilter(
-        [EventsOfKind(kind) for kind in ("object", "object-type", "policy", "warrant", "decision")]
-    )
+    everything = EventFilter([EventsOfKind(kind) for kind in KINDS])
 
     assert (await store.list_events(Slice("createdAt", 10), everything)).value.rows == ()
     found = await store.find_revision_at(10**15)
@@ -160,10 +158,15 @@ async def test_history_begins_with_a_restore(store: Store) -> None:
     assert found.oldest == found.match
     changes = await store.list_warrant_changes(restored, 10)
     assert changes.changes == []
+    assert (await store.list_warrant_changes(NOTHING_WRITTEN, 10)).changes is None
+    followed = await store.follow_events(build_position(restored.revision), 10, everything)
+    assert followed.value.rows == ()
+    await store.keep_decisions([record], 10)
+    followed = await store.follow_events(followed.value.position, 10, everything)
+    assert [event.kind for event in followed.value.rows] == ["decision"]
     assert await fill(store, ["new"]) == 2
-    assert [event.key for event in (await store.list_events(Slice("createdAt", 10), everything)).value.rows] == [
-        ("t", "new")
-    ]
+    listed = (await store.list_events(Slice("createdAt", 10), everything)).value.rows
+    assert [event.kind for event in listed] == ["decision", "object"]
 
 
 async def test_only_an_empty_store_is_restored_into(store: Store, database_url: str) -> None:
@@ -216,6 +219,52 @@ async def test_keys_among_the_rows_are_added(store: Store) -> None:
     assert await store.list_key_digests() == [KeyDigest("added", 7), KeyDigest("own", 5)]
 
 
+async def write_together(store: Store, *writes: Callable[[], Coroutine[Any, Any, Any]]) -> list[Any]:
+    """Returns what each write has returned or raised: they wait together until the write before them is done."""
+    await fill(store, ["lost"])
+    is_time = threading.Event()
+
+    def wait(model: object) -> None:
+        is_time.wait(10)
+
+    first = asyncio.create_task(store.put_object_types([NewObjectType(TypeName("t"), '{"relations":{}}')], wait, STAMP))
+    await asyncio.sleep(0.1)
+    tasks = []
+    for write in writes:
+        tasks.append(asyncio.create_task(write()))
+        await asyncio.sleep(0)
+    is_time.set()
+    assert (await first).revision == 2
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_writes_that_share_a_transaction_with_a_restore_follow_it(store: Store, fails: bool) -> None:
+    failing = [lambda: store.delete_objects([ref("b"), ref("lost")], STAMP)] if fails else []
+
+    restored, *failed, following = await write_together(
+        store, lambda: store.restore(CONTENTS, STAMP, replaces=True), *failing, lambda: fill(store, ["new"])
+    )
+
+    assert restored.revision == 1
+    assert [type(error) for error in failed] == [NotFound] * fails
+    assert following == await store.check() == 2
+    assert (await store.measure_contents())[1:] == (3, 3)
+    assert {row.id for row in await store.list_rows(StoredObject, None, Revision(2))} == {"a", "b", "new"}
+
+
+async def test_a_restore_that_fails_spares_the_writes_that_share_its_transaction(store: Store) -> None:
+    wrong = replace(CONTENTS, warrants=9)
+
+    error, following = await write_together(
+        store, lambda: store.restore(wrong, STAMP, replaces=True), lambda: fill(store, ["new"])
+    )
+
+    assert type(error) is DamagedBackup
+    assert following == await store.check() == 3
+    assert (await store.measure_contents())[1:] == (0, 2)
+
+
 @pytest.fixture
 async def stores(database_url: str) -> AsyncIterator[Stores]:
     settings = settings_for(database_url)
@@ -237,6 +286,13 @@ async def test_a_key_that_another_store_has_is_not_added(stores: Stores) -> None
     await stores.open_store(stored).restore(RestoredContents(lambda: iter(rows), 0, 0), STAMP, replaces=False)
 
     assert [key.id for key in (await stores.open_store(stored).list_keys()).keys] == ["own"]
+
+
+async def test_what_expires_ends_after_a_restore(stores: Stores) -> None:
+    await stores.default.restore(CONTENTS, STAMP, replaces=False)
+
+    assert [await stores.list_expired(at) for at in (1_999, 2_000)] == [[], [DEFAULT_STORE]]
+    assert await stores.default.end_expired(Stamp("system", 2_000), 10) == 1
 
 
 async def test_a_limit_is_heeded_unless_it_is_not_to_be(stores: Stores) -> None:
