@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from magistrate.wiring.stores import migrate_store
 from tests.backups import answers_of, done, export, fill, fill_database, magistrate, read_answers
 from tests.conftest import STORES, new_database_url
 from tests.databases import Dump, dump, run_sql
@@ -207,6 +208,31 @@ def test_all_stores_are_restored_with_their_limits_and_keys(url: str, target: st
         assert owner.get(path).json() == client.get(f"/stores/acme{path}").json()
         [row] = client.get("/stores/acme/v2/keys").json()["results"]
         assert {name: row[name] for name in own} == own
+
+
+def test_a_backup_of_all_stores_as_of_the_past_has_those_that_there_were(url: str, target: str, tmp_path: Path) -> None:
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        client.post("/v2/stores", json={"name": "acme"}).raise_for_status()
+        client.grant("document:plan#owner@user:late")
+        time = client.get("/v2/access-events", params={"limit": 1}).json()["results"][0]["createdAt"]
+        client.grant("document:plan#owner@user:later")
+        client.post("/v2/stores", json={"name": "later"}).raise_for_status()
+
+    done("backup", tmp_path / "all", "--all-stores", "--as-of", time, "--database-url", url)
+    done("restore", tmp_path / "all", "--database-url", target)
+
+    with running_service(settings_for(target)) as service, Client(service) as client:
+        assert [row["name"] for row in client.get("/v2/stores").json()["results"]] == ["acme", "default"]
+    assert export(target) == export(url, "--as-of", time)
+
+
+def test_a_database_that_was_never_served_has_nothing_to_back_up(target: str, tmp_path: Path) -> None:
+    migrate_store(settings_for(target))
+
+    ran = magistrate("backup", tmp_path / "all", "--database-url", target)
+
+    assert ran.exit_code == 2
+    assert "nothing was ever written to the store" in ran.stderr
 
 
 def test_keys_are_in_a_backup_only_if_they_are_to_be(url: str, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, warrant_names
-from magistrate.errors import Conflict, DamagedBackup, LimitReached, NotFound, RevisionUnavailable
+from magistrate.errors import Conflict, DamagedBackup, LimitReached, NotFound, RevisionUnavailable, StoreUnavailable
 from magistrate.store.contract.backups import ROWS_AT_ONCE, KeyDigest, RestoredContents, RestoredRow, StoreContents
 from magistrate.store.contract.events import DecisionRecord, EventFilter, EventKind, EventsOfKind, build_position
 from magistrate.store.contract.keys import SessionKey, StoredKey
@@ -30,7 +30,7 @@ from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, Revis
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.stores import DEFAULT_STORE, NewStore, StoreLimits, Stores
-from magistrate.wiring.stores import migrate_store, open_stores
+from magistrate.wiring.stores import migrate_store, open_store, open_stores
 from tests.databases import dump
 from tests.running import settings_for
 
@@ -236,6 +236,29 @@ async def write_together(store: Store, *writes: Callable[[], Coroutine[Any, Any,
     is_time.set()
     assert (await first).revision == 2
     return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_others_read_but_do_not_write_while_a_store_is_restored(store: Store, database_url: str) -> None:
+    other = await open_store(settings_for(database_url, store_timeout_ms=500))
+    last = await fill(other, ["kept"])
+    is_begun, is_time = threading.Event(), threading.Event()
+
+    def read_slowly() -> Iterator[Sequence[RestoredRow]]:
+        yield ROWS[0]
+        is_begun.set()
+        is_time.wait(20)
+        yield from ROWS[1:]
+
+    restoring = asyncio.create_task(store.restore(RestoredContents(read_slowly, 3, 2), STAMP, replaces=True))
+    await asyncio.to_thread(is_begun.wait, 10)
+    with pytest.raises(StoreUnavailable):
+        await fill(other, ["new"])
+    assert [row.id for row in await other.list_rows(StoredObject, None, last)] == ["kept"]
+    is_time.set()
+
+    assert (await restoring).revision == 1
+    assert await fill(other, ["new"]) == 2
+    await other.close()
 
 
 @pytest.mark.parametrize("fails", [False, True])

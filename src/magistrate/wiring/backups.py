@@ -20,7 +20,7 @@ from magistrate.operations.backups.restore import (
     verify_backup,
 )
 from magistrate.operations.consistency import read_token, write_token
-from magistrate.operations.history.points_in_time import read_as_of
+from magistrate.operations.history.points_in_time import AsOf, read_as_of
 from magistrate.operations.stores.stores import read_store_name
 from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.new_rows import Stamp
@@ -66,7 +66,7 @@ def back_up(backup: Backup, file: BinaryIO) -> Sequence[BackupHeader]:
 
 async def _write_all(stores: Stores, backup: Backup, writer: BackupWriter) -> Sequence[BackupHeader]:
     await stores.default.check()
-    stored = await _list_stores(stores) if backup.has_all_stores else [await _find_store(stores, backup.store)]
+    stored = await _list_stores(stores, backup) if backup.has_all_stores else [await _find_store(stores, backup.store)]
     headers = []
     for part, each in enumerate(stored, 1):
         context = context_of(stores.open_store(each), backup.settings)
@@ -191,11 +191,12 @@ async def _find_store(stores: Stores, named: str) -> StoredStore:
     return stored
 
 
-async def _list_stores(stores: Stores) -> Sequence[StoredStore]:
-    """Returns all stores, by name."""
+async def _list_stores(stores: Stores, backup: Backup) -> Sequence[StoredStore]:
+    """Returns all stores, by name, but for those that were made after the time of the backup."""
+    as_of = read_as_of(stores.default.identity, backup.as_of) if backup.as_of else AsOf()
     listed: list[StoredStore] = []
     part = Slice("name", PAGE_SIZE)
     while (page := await stores.list_stores(part, "")).rows:
         listed += page.rows
         part = Slice("name", PAGE_SIZE, boundary=(page.rows[-1].name,))
-    return listed
+    return [stored for stored in listed if as_of.time is None or stored.created_at <= as_of.time]

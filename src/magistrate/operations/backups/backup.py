@@ -17,7 +17,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.history.times import render_time
 from magistrate.store.contract.backups import ROWS_AT_ONCE, RestoredRow, StoreContents, VersionedRow
-from magistrate.store.contract.revisions import Presence, RevisionId
+from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.stores import StoredStore
@@ -33,7 +33,7 @@ COLLECTED = (
 
 
 class BackedUpRevision(NamedTuple):
-    """Holds a revision, its bits, and when it was written, 0 if nothing was."""
+    """Holds a revision, its bits, and when it was written."""
 
     revision: Revision
     bits: int | None
@@ -118,6 +118,8 @@ async def _find_point(ctx: Context, as_of: AsOf | None) -> tuple[BackedUpRevisio
         state = await ctx.store.find_revision(point.revision)
         return BackedUpRevision(point.revision, bits, state.match.written_at if state.match else point.now), None
     contents = await ctx.store.measure_contents()
+    if contents.newest == NOTHING_WRITTEN:
+        raise Conflict("nothing was ever written to the store, so there is nothing to back up")
     state = await ctx.store.find_revision(contents.newest.revision)
     return BackedUpRevision(*contents.newest, state.match.written_at if state.match else 0), contents
 
