@@ -42,10 +42,12 @@ class ReceivedExport(NamedTuple):
 
 @dataclass(slots=True)
 class TraceReceiver:
-    """`answer` says with which status each request is answered, after it has waited as long as it wants."""
+    """`answer` says with which status each request is answered, after it has waited as long as it wants, and `reason`
+    with which text beside it, if not the usual one."""
 
     url: str = ""
     answer: Callable[[], int] = lambda: 200
+    reason: str | None = None
     requests: list[ReceivedExport] = field(default_factory=list)
     spans: list[ReceivedSpan] = field(default_factory=list)
     """The spans of all requests that were answered 200."""
@@ -122,7 +124,7 @@ def receiving_traces(tls: ssl.SSLContext | None = None) -> Iterator[TraceReceive
             status = receiver.receive(
                 ReceivedExport(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
             )
-            self.send_response(status)
+            self.send_response(status, receiver.reason)
             self.send_header("Content-Length", "0")
             self.end_headers()
 

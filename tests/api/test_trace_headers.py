@@ -128,8 +128,23 @@ def test_a_request_with_a_trace_of_its_own_has_a_known_head(tmp_path: Path) -> N
         ]
         known = server.config.loaded_app.fast_path.known_heads
         answers += [
-            client.post("/v2/check", json=body, headers={"tracestate": "a" * 900}).json()["code"] for _ in range(3)
+            client.post("/v2/check", json=body, headers={"traceparent": PARENT, "tracestate": "a" * 900}).json()["code"]
+            for _ in range(3)
         ]
 
     assert answers == [200] * 22
     assert len(known) == 1
+
+
+def test_a_head_that_is_too_large_is_refused_although_its_other_lines_are_known(tmp_path: Path) -> None:
+    settings = settings_for(f"sqlite:///{tmp_path}/x.db", max_head_bytes=1_024)
+
+    with running_server(settings) as (url, _), Client(url, KEY) as client:
+        client.define({"folder": {"viewer": {}}})
+        body = {"warrants": [warrant_body("folder:a#viewer@user:ann")]}
+        statuses = [
+            client.post("/v2/check", json=body, headers={"traceparent": PARENT, "tracestate": state}).status_code
+            for state in ("a=1", "a=2", "a=3", "a" * 1_000)
+        ]
+
+    assert statuses == [200, 200, 200, 431]

@@ -115,6 +115,25 @@ def warrants(*written: str) -> list[dict[str, Any]]:
     return [warrant_body(text) for text in written]
 
 
+def test_a_span_says_whether_caches_were_used(database_url: str, tmp_path: Path) -> None:
+    q = {"q": "select folder where user:ann is viewer"}
+    with traced_service(tmp_path, database_url=database_url) as (receiver, service, client):
+        prepare(client)
+        for _ in range(2):
+            client.ask(CLAIM)
+        client.ask(CLAIM, debug=True)
+        for _ in range(2):
+            client.get("/v2/query", params=q)
+        service.stop()
+
+    assert [span.attributes["magistrate.cache"] for span in of_route(receiver, "/v2/check")] == [
+        "partial",
+        "hit",
+        "miss",
+    ]
+    assert [span.attributes["magistrate.cache"] for span in of_route(receiver, "/v2/query")] == ["miss", "hit"]
+
+
 def test_statements_are_spans_without_values(database_url: str, tmp_path: Path) -> None:
     with traced_service(tmp_path, database_url=database_url) as (receiver, service, client):
         prepare(client)
@@ -207,9 +226,11 @@ def test_the_caller_decides_if_it_is_trusted(tmp_path: Path) -> None:
         for _ in range(3):  # by the framework, by the fast path, and by a head that is known
             for each in headers:
                 client.post("/v2/check", json={"warrants": warrants(CLAIM)}, headers=each).raise_for_status()
+                client.get("/v2/objects").raise_for_status()  # on the same connection, and not sampled
         service.stop()
 
     spans = of_route(receiver, "/v2/check")
+    assert not [span for span in receiver.spans if span.name == "SELECT head object"]
     assert [(span.trace_id, span.parent_id) for span in spans] == [
         (TRACE_ID, SPAN_ID),
         (TRACE_ID, "c" * 16),
@@ -265,9 +286,12 @@ def test_all_workers_export_their_spans(tmp_path: Path) -> None:
     assert len({span.resource["service.instance.id"] for span in spans}) == 2
 
 
-def test_a_receiver_that_fails_harms_nobody_and_is_reported_once(tmp_path: Path) -> None:
+def test_a_receiver_that_fails_harms_nobody_and_is_reported_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=sesame%20street")
     with traced_service(tmp_path) as (receiver, service, client):
-        receiver.answer = lambda: 401
+        receiver.answer, receiver.reason = lambda: 401, "no key is sesame street"
         prepare(client)
         for _ in range(700):  # more than are exported at once
             client.ask(CLAIM)
@@ -284,7 +308,7 @@ def test_a_receiver_that_fails_harms_nobody_and_is_reported_once(tmp_path: Path)
     assert len(receiver.requests) >= 2
     [line] = lines
     assert (line["level"], line["event"]) == ("warning", "spans were dropped")
-    assert line["error"] == "Failed to export spans batch code: 401, reason: Unauthorized"
+    assert line["error"] == "Failed to export spans batch code: 401, reason: no key is ..."
 
 
 def reading(client: Client, name: str) -> float:
@@ -336,6 +360,23 @@ def test_lines_of_the_log_name_the_trace_if_that_is_wanted(tmp_path: Path) -> No
     spans = of_route(receiver, "/v2/check")
     assert [line["span_id"] for line in checks[:3]] == [span.span_id for span in spans]
     assert all("trace_id" not in line for line in lines if line["path"] != "/v2/check")
+
+
+def test_a_request_that_fails_has_the_status_error_and_its_line_names_the_trace(tmp_path: Path) -> None:
+    with traced_service(tmp_path, "--trace-ids") as (receiver, service, client):
+        prepare(client)
+        (tmp_path / "magistrate.db").rename(tmp_path / "elsewhere.db")
+        answer = client.post("/v2/warrants", json=warrants(OTHER))
+        service.stop()
+        [line] = [json.loads(line) for line in service.errors().splitlines()]
+
+    [failed] = [span for span in of_route(receiver, "/v2/warrants") if span.status == "ERROR"]
+    [wait] = receiver.children(failed)
+    [group] = receiver.children(wait)
+    assert answer.status_code == failed.attributes["http.response.status_code"] == 503
+    assert failed.attributes["error.type"] == "503"
+    assert [span.attributes["error.type"] for span in (wait, group)] == ["StoreUnavailable"] * 2
+    assert (line["event"], line["trace_id"], line["span_id"]) == ("unavailable", failed.trace_id, failed.span_id)
 
 
 def test_nothing_that_is_exported_has_a_secret(database_url: str, tmp_path: Path) -> None:

@@ -286,13 +286,7 @@ class Application:
         full.admission.shed += 1
         await self._running.service.admissions.pace.wait()
         self._ledger.record_answer(
-            scope["method"],
-            full.route.path,
-            503,
-            scope[STARTED],
-            path=scope["path"],
-            request_id=scope[REQUEST_ID],
-            span=scope.get(SPAN),
+            scope["method"], full.route.path, 503, scope[STARTED], path=scope["path"], request_id=scope[REQUEST_ID]
         )
         await self._send_error(errors.Overloaded(), scope, send)
 
