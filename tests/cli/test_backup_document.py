@@ -1,4 +1,5 @@
-"""docs/backup.md says what is true: each of its commands is run, in their order."""
+"""docs/backup.md says what is true: each of its commands is run, in their order. Those of PostgreSQL are run by
+tests/processes/test_point_in_time.py."""
 
 import asyncio
 import os
@@ -31,7 +32,8 @@ def hide_changing(text: str) -> str:
 
 def shown_commands() -> list[tuple[str, str]]:
     blocks = re.findall(r"```console\n(.*?)```", DOCUMENT, re.DOTALL)
-    return [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
+    pairs = [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
+    return [(command, output) for command, output in pairs if command.startswith("magistrate ")]
 
 
 def test_the_commands_of_the_page_answer_what_it_shows(tmp_path: Path, postgres: PostgresServer) -> None:
