@@ -344,6 +344,37 @@ def test_a_slow_receiver_delays_no_request_and_the_stop_by_two_seconds(tmp_path:
     assert stopped < FLUSH_SECONDS + STOPPED_WITHIN_SECONDS
 
 
+def test_spans_beyond_the_bytes_that_may_wait_are_dropped_and_reported(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "from magistrate.wiring import traces\ntraces.MAX_QUEUE_BYTES = 20_000\n"
+    )
+    with traced_service(tmp_path) as (receiver, service, client):
+        prepare(client)
+        for _ in range(100):
+            client.ask(CLAIM)
+        assert service.stop() == 0
+        [line] = [json.loads(line) for line in service.errors().splitlines()]
+
+    exported = len(receiver.spans)
+    assert 5 < exported < 100
+    assert (line["event"], line["error"]) == ("spans were dropped", "the receiver is slower than spans come")
+    assert line["spans"] + exported > 100
+
+
+def test_a_span_names_the_store_of_its_request(tmp_path: Path) -> None:
+    with traced_service(tmp_path) as (receiver, service, client):
+        client.post("/v2/stores", json={"name": "other"}).raise_for_status()
+        client.get("/stores/other/v2/objects").raise_for_status()
+        client.get("/v2/objects").raise_for_status()
+        service.stop()
+
+    spans = of_route(receiver, "/v2/objects")
+    assert [(span.attributes["magistrate.store"], span.attributes["url.path"]) for span in spans] == [
+        ("other", "/stores/other/v2/objects"),
+        ("default", "/v2/objects"),
+    ]
+
+
 def test_lines_of_the_log_name_the_trace_if_that_is_wanted(tmp_path: Path) -> None:
     flags = ("--trace-trust-parent", "--trace-ids", "--trace-sample", "0")
     with traced_service(tmp_path, *flags, access_log="1") as (receiver, service, client):
