@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import lru_cache
 from itertools import count
 from select import PIPE_BUF
 from time import gmtime, perf_counter, strftime, time
 
 import msgspec
+from msgspec.structs import astuple
 from uuid_utils import uuid4, uuid7
 
 from magistrate.api.audit.log import AuditLog
@@ -29,13 +30,9 @@ MAX_PATH_CHARACTERS = 1_000
 """Limits the path in a line, so that no line is longer than such a write."""
 
 
-NO_TRACE_IDS: Mapping[str, str] = {}
-
-
 class Line(msgspec.Struct, tag_field="event", tag="request"):
     """Represents a line of the log. `request` is the id in the response header `Warrant-Request-Id`, `path` is
-    unescaped and without the query string, and `ms` runs from when the request was read until its answer was ready. The
-    ids of its trace and of its span are left out if it has none, or they are not logged."""
+    unescaped and without the query string, and `ms` runs from when the request was read until its answer was ready."""
 
     time: str
     request: str
@@ -44,8 +41,13 @@ class Line(msgspec.Struct, tag_field="event", tag="request"):
     status: int
     ms: float
     level: str = "info"
-    trace_id: str | msgspec.UnsetType = msgspec.UNSET
-    span_id: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class TracedLine(Line, tag_field="event", tag="request"):
+    """Represents the same with the ids of the trace and of the span of the request. A line without them costs less."""
+
+    trace_id: str = ""
+    span_id: str = ""
 
 
 class AccessLog:
@@ -67,24 +69,22 @@ class AccessLog:
         *,
         path: str,
         request_id: str,
-        trace_ids: Mapping[str, str] = NO_TRACE_IDS,
+        span: TraceSpan | None = None,
     ) -> None:
-        """Adds a line. Must be called in an event loop."""
+        """Adds a line, which names a span if it is given. Must be called in an event loop."""
         if route in self._left_out:
             return
         now = time()
         stamp = f"{_whole_seconds(int(now))}.{int(now % 1 * 1_000):03}Z"
-        self._lines.append(
-            Line(
-                time=stamp,
-                request=request_id,
-                method=method,
-                path=path[:MAX_PATH_CHARACTERS],
-                status=status,
-                ms=round(seconds * 1_000, 3),
-                **trace_ids,
-            )
+        line = Line(
+            time=stamp,
+            request=request_id,
+            method=method,
+            path=path[:MAX_PATH_CHARACTERS],
+            status=status,
+            ms=round(seconds * 1_000, 3),
         )
+        self._lines.append(line if span is None else TracedLine(*astuple(line), *name_span(span).values()))
         if len(self._lines) >= MAX_LINES:
             self.flush()
         elif self._timer is None:
@@ -173,8 +173,8 @@ class Ledger:
         seconds = perf_counter() - started
         METRICS.observe(method, route, status, seconds)
         if self._access_log is not None:
-            ids = name_span(span) if span is not None and self._logs_trace_ids else NO_TRACE_IDS
-            self._access_log.write(method, route, status, seconds, path=path, request_id=request_id, trace_ids=ids)
+            shown = span if self._logs_trace_ids else None
+            self._access_log.write(method, route, status, seconds, path=path, request_id=request_id, span=shown)
         if span is not None:
             end_request(span, method, route, status, path=path, request_id=request_id)
 
