@@ -67,6 +67,16 @@ def test_the_setting_wins_over_the_variable(monkeypatch: pytest.MonkeyPatch) -> 
     assert find_ignored_endpoint(settings) is None
 
 
+@pytest.mark.parametrize("given", ["", "http://own"])
+def test_a_variable_switches_traces_off(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ENDPOINT, "http://other")
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "True")
+    settings = read_settings({"trace_endpoint": given or None}, {})
+
+    assert find_trace_endpoint(settings) is None
+    assert find_ignored_endpoint(settings) is None
+
+
 def test_an_endpoint_for_another_protocol_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ENDPOINT, "http://c:4317")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
@@ -88,9 +98,12 @@ def test_other_parts_are_refused(text: str) -> None:
 
 
 def test_the_values_of_headers_are_secrets() -> None:
-    environment = {"OTEL_EXPORTER_OTLP_HEADERS": "x-key=very%20secret, empty=,authorization=Basic%20abc"}
+    environment = {
+        "OTEL_EXPORTER_OTLP_HEADERS": "x-key=very%20secret, empty=,authorization=Basic%20abc",
+        "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "x-key=other",
+    }
 
-    assert set(list_trace_secrets(environment)) == {"very%20secret", "very secret", "Basic%20abc", "Basic abc"}
+    assert set(list_trace_secrets(environment)) == {"very%20secret", "very secret", "Basic%20abc", "Basic abc", "other"}
 
 
 def test_doctor_warns_of_secrets_that_leave_without_tls(monkeypatch: pytest.MonkeyPatch) -> None:

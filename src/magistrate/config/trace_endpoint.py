@@ -8,6 +8,9 @@ from magistrate.errors import InvalidSetting
 
 ENDPOINT_VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
 HEADERS_VARIABLE = "OTEL_EXPORTER_OTLP_HEADERS"
+OWN_HEADERS_VARIABLE = "OTEL_EXPORTER_OTLP_TRACES_HEADERS"
+"""Names the variable that the exporter prefers, which has headers for traces alone."""
+DISABLED_VARIABLE = "OTEL_SDK_DISABLED"
 PROTOCOL_VARIABLE = "OTEL_EXPORTER_OTLP_PROTOCOL"
 TRACES_PATH = "/v1/traces"
 
@@ -26,9 +29,12 @@ def read_trace_endpoint(setting: str, environment: Mapping[str, str]) -> TraceEn
     a part of the path; a URL that ends in it is the same.
 
     Raises InvalidSetting for a setting that is no such URL. A variable that is none, or is for another protocol, is
-    ignored."""
-    if setting:
-        return TraceEndpoint(_read_url(setting, "trace_endpoint"))
+    ignored. Another variable switches off whatever uses the SDK of OpenTelemetry."""
+    own = TraceEndpoint(_read_url(setting, "trace_endpoint")) if setting else None
+    if environment.get(DISABLED_VARIABLE, "").strip().lower() == "true":
+        return None
+    if own is not None:
+        return own
     text = environment.get(ENDPOINT_VARIABLE, "").strip()
     if not text or find_endpoint_fault(environment) is not None:
         return None
@@ -68,5 +74,6 @@ def _read_url(text: str, origin: str) -> str:
 
 def list_trace_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Returns the values of the headers that the receiver is sent, as they are written and decoded: keys, mostly."""
-    pairs = (pair.partition("=")[2].strip() for pair in environment.get(HEADERS_VARIABLE, "").split(","))
-    return tuple({text for value in pairs if value for text in (value, unquote(value))})
+    pairs = [pair for name in (HEADERS_VARIABLE, OWN_HEADERS_VARIABLE) for pair in environment.get(name, "").split(",")]
+    values = (pair.partition("=")[2].strip() for pair in pairs)
+    return tuple({text for value in values if value for text in (value, unquote(value))})
