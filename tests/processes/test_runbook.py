@@ -1,5 +1,5 @@
-"""Documents that an operator works through: each of their commands is run, in one shell, with the services and servers
-that they start."""
+"""The runbook, as an operator works through it: each of its commands is run, in one shell, with its two services and a
+PostgreSQL server."""
 
 import os
 import re
@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,14 +19,13 @@ from tests.databases import PostgresServer
 from tests.generated_docs import ROOT
 from tests.monitoring.promtool import find_promtool
 
-BLOCK = re.compile(r"^```(console|yaml|ini) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|yaml) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 URLS = [f"postgresql://magistrate@database.internal/{name}" for name in ("magistrate", "restored")]
-PORTS = ("8443", "8444", "9443", "9444", "5433")
+PORTS = ("8443", "8444", "9443", "9444")
 COMMAND_SECONDS, ENDED_WITHIN_SECONDS = 60, 120
 MARK = "-- the command has ended with"
 PROGRAMS = ("bash", "openssl", "psql")
-OF_THE_SERVER = ("initdb", "pg_ctl", "pg_basebackup")
 
 
 def find_free_ports(count: int) -> list[str]:
@@ -82,18 +80,12 @@ class Shell:
 
 
 @pytest.fixture
-def folder(postgres: PostgresServer) -> Iterator[Path]:
-    """Where the commands run: a folder of whom the programs of PostgreSQL run as, which it can reach, with a path that
-    is short enough for a socket."""
-    owner = postgres.socket_folder.stat()
-    with tempfile.TemporaryDirectory(dir=postgres.socket_folder.parent) as name:
-        path = Path(name)
-        path.chmod(0o755)
-        (path / "deploy").symlink_to(ROOT / "deploy")
-        os.chown(path, owner.st_uid, owner.st_gid)
-        yield path
-        if (running := path / "data" / "postmaster.pid").exists():  # the test has failed
-            os.kill(int(running.read_text().split()[0]), signal.SIGQUIT)
+def folder(tmp_path: Path) -> Path:
+    """Where the commands run."""
+    path = tmp_path / "folder"
+    path.mkdir()
+    (path / "deploy").symlink_to(ROOT / "deploy")
+    return path
 
 
 @pytest.fixture
@@ -104,9 +96,6 @@ def shell(tmp_path: Path, folder: Path, postgres: PostgresServer) -> Iterator[Sh
         (programs / "promtool").symlink_to(promtool)
     for name, arguments in {"curl": f"{ROOT}/tests/curl.py", "magistrate": "-m magistrate"}.items():
         add_program(programs / name, f"{sys.executable} {arguments}")
-    if os.geteuid() == 0:  # for which PostgreSQL refuses to run
-        for name in OF_THE_SERVER:
-            add_program(programs / name, f"setpriv --reuid={folder.owner()} --clear-groups {postgres.programs / name}")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAGISTRATE_", "PG"))}
     path = os.pathsep.join([str(programs), str(postgres.programs), inherited["PATH"]])
     if missing := [name for name in PROGRAMS if not shutil.which(name, path=path)]:
@@ -121,7 +110,10 @@ def add_program(path: Path, command: str) -> None:
     path.chmod(0o755)
 
 
-def run_document(text: str, shell: Shell, folder: Path) -> None:
+def test_the_commands_of_the_runbook_do_what_it_says(shell: Shell, folder: Path, postgres: PostgresServer) -> None:
+    text = (ROOT / "docs" / "runbook.md").read_text()
+    for url in URLS:
+        text = text.replace(url, postgres.new_url())
     for port, free in zip(PORTS, find_free_ports(len(PORTS)), strict=True):
         text = text.replace(port, free)
     for language, name, block in BLOCK.findall(text):
@@ -134,18 +126,3 @@ def run_document(text: str, shell: Shell, folder: Path) -> None:
             code, printed = shell.type(command)
             assert code == 0, (command, printed)
             assert not promised or printed.strip() == promised.strip(), command
-
-
-def test_the_commands_of_the_runbook_do_what_it_says(shell: Shell, folder: Path, postgres: PostgresServer) -> None:
-    text = (ROOT / "docs" / "runbook.md").read_text()
-
-    for url in URLS:
-        text = text.replace(url, postgres.new_url())
-
-    run_document(text, shell, folder)
-
-
-def test_a_database_is_recovered_to_the_second_before_a_mistake(shell: Shell, folder: Path) -> None:
-    shell.type("umask 000")  # the server may be somebody else
-
-    run_document((ROOT / "docs" / "point-in-time.md").read_text(), shell, folder)
