@@ -81,6 +81,7 @@ EVENT_KINDS = (
 
 NO_STATEMENTS = {"LOCK_HEAD": "is for PostgreSQL", "READ_ROWS": "is the beginning of statements"}
 ABOUT_ALL_STORES = {
+    "backups.INSERT_RESTORED_KEY": "leaves out a key that any store has",
     "keys.LIST_ALL_KEYS": "reads the keys of all stores",
     "revisions.LAST_WRITE": "shows an operator when the database was last written to",
     "schema.INSERT_MIGRATION": "is about the schema",

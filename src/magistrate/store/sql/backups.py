@@ -45,9 +45,10 @@ INSERT INTO caller_key (
     store, id, name, prefix, digest, scopes, object_types, created_by, previous_digest, created_at, expires_at,
     previous_until
 )
-SELECT CAST(:store AS BIGINT), n.id, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT),
+SELECT n.store, n.id, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT),
     CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT)
-FROM (SELECT CAST(? AS TEXT) AS id) n WHERE NOT EXISTS (SELECT 1 FROM caller_key k WHERE k.id = n.id)
+FROM (SELECT CAST(:store AS BIGINT) AS store, CAST(? AS TEXT) AS id) n
+WHERE NOT EXISTS (SELECT 1 FROM caller_key k WHERE k.id = n.id)
 ON CONFLICT DO NOTHING"""
 """Leaves a key alone that any store has: it belongs to one. Reads the keys of all stores."""
 INSERT_RESTORED_DIGEST = """
