@@ -1,5 +1,7 @@
 """The settings of traces: what is refused when the service starts, and what doctor finds."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -137,6 +139,16 @@ def test_statements_say_which_database_without_its_password() -> None:
         "db.system.name": "sqlite",
         "db.namespace": "own.db",
     }
+
+
+def test_a_service_without_traces_loads_nothing_for_them() -> None:
+    program = (
+        "import sys, magistrate.wiring.server; print(sorted({'psycopg', 'requests', 'opentelemetry'} & {*sys.modules}))"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+
+    assert ran.stdout == "[]\n"
 
 
 WITHOUT_EXTRA = "import sys\nsys.modules['opentelemetry.sdk'] = None\n"

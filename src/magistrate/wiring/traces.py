@@ -5,8 +5,6 @@ import os
 from collections.abc import Mapping
 
 import structlog
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
 
 from magistrate.config.database_url import SqliteUrl
 from magistrate.config.settings_table import Settings
@@ -105,6 +103,9 @@ def describe_database(settings: Settings) -> Mapping[str, AttributeValue]:
     part of them is a secret."""
     if isinstance(settings.database, SqliteUrl):
         return {"db.system.name": "sqlite", "db.namespace": os.path.basename(settings.database.path)}
+    from psycopg import ProgrammingError  # the driver of another store would take memory in every process
+    from psycopg.conninfo import conninfo_to_dict
+
     try:
         parts = conninfo_to_dict(settings.database.conninfo)
     except ProgrammingError:  # it is refused when the store is opened
