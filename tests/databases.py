@@ -89,6 +89,15 @@ class PostgresServer:
             )
 
     @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """It is shut down, which ends all connections, and started again."""
+        self._server.stop()
+        try:
+            yield
+        finally:
+            self._server.ensure_postgres_running()
+
+    @contextmanager
     def frozen(self) -> Iterator[None]:
         """It answers nobody, but its connections stay."""
         with ExitStack() as stopped:

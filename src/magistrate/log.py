@@ -17,13 +17,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, MutableMapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, MutableMapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from multiprocessing.util import Finalize
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -212,10 +212,44 @@ MAX_LINE_BYTES = select.PIPE_BUF
 SHORTENED_CHARACTERS = (2_000, 1_000, 500, 250, 100, 20)
 """Lists the lengths to which the texts of a line that is too long are cut, until it fits."""
 
-_SLOT = struct.Struct("qq")
-"""Holds when the next line of an outage may be written, in nanoseconds of the monotonic clock, and how many were to be
-written since the one before."""
+NS_UNTIL_ENDED = 2_000_000_000
+"""Sets how long nothing must have failed before an outage has ended (2 s): one process may reach the store while others
+still wait for it."""
+
+_SLOT = struct.Struct("qqqq")
+"""Holds an OutageState."""
 _MUST_LEAVE_OUT = 0
+
+
+class OutageState(NamedTuple):
+    """Holds when the next line of an outage may be written, how many were to be written since the one before, when the
+    last one was to be written, and when the first one was: 0 unless one was, and no line has said since that the outage
+    has ended. Times are nanoseconds of the monotonic clock."""
+
+    next_at: int = 0
+    times: int = 0
+    last_at: int = 0
+    began_at: int = 0
+
+    def add_line(self, now: int, between: int = NS_BETWEEN_LINES) -> tuple["OutageState", int]:
+        """Returns the state after another line, and how many lines it stands for. `between` is the time to the next
+        one at least."""
+        if now < self.next_at:
+            return self._replace(times=self.times + 1, last_at=now), _MUST_LEAVE_OUT
+        return OutageState(now + between, 0, now, self.began_at or now), self.times + 1
+
+    def has_ended(self, now: int) -> bool:
+        """Returns whether the end is to be said now that something has succeeded."""
+        return self.began_at > 0 and now - self.last_at >= NS_UNTIL_ENDED
+
+
+class EndedOutage(NamedTuple):
+    """Says of an outage that has ended how many lines there were that none has stood for, and how long it was, up to
+    the last of them."""
+
+    name: str
+    times: int
+    seconds: float
 
 
 class OutageSlots:
@@ -225,7 +259,7 @@ class OutageSlots:
         size = len(OUTAGES) * _SLOT.size
         self._slots: bytearray | mmap.mmap = bytearray(size)
         self._descriptor: int | None = None
-        self._repeated: dict[str, tuple[int, int]] = {}
+        self._repeated: dict[str, OutageState] = {}
         """Holds the same for the lines of libraries, by what they say."""
         if folder is not None:
             with suppress(OSError):  # then each worker reports by itself
@@ -236,31 +270,46 @@ class OutageSlots:
     def count(self, outage: str) -> int:
         """Returns how many lines there were since the last one that was written, including this one; 0 if it must be
         left out."""
+        now = time.monotonic_ns()
         if outage not in OUTAGES:
-            self._repeated[outage], times = _advance(*self._repeated.get(outage, (0, 0)))
+            self._repeated[outage], times = self._repeated.get(outage, OutageState()).add_line(now)
             if len(self._repeated) > MAX_REPEATED:
                 self._repeated.pop(next(iter(self._repeated)))
             return times
-        place = OUTAGES.index(outage) * _SLOT.size
+        with self._lock():
+            between = NS_BETWEEN_TRACE_LINES if outage == "traces" else NS_BETWEEN_LINES
+            state, times = self._read(outage).add_line(now, between)
+            self._write(outage, state)
+        return times
+
+    def end(self, outage: str) -> EndedOutage | None:
+        """Returns what is to be said of an outage now that something has succeeded: once, and only of one that a line
+        was written of, which is too long ago for it to last. Costs a microsecond while there is none."""
+        now = time.monotonic_ns()
+        if not self._read(outage).has_ended(now):
+            return None
+        with self._lock():
+            state = self._read(outage)
+            if not state.has_ended(now):
+                return None  # another process has said so
+            self._write(outage, OutageState(state.next_at))
+        return EndedOutage(outage, state.times, round((state.last_at - state.began_at) / 1_000_000_000, 3))
+
+    def _read(self, outage: str) -> OutageState:
+        return OutageState(*_SLOT.unpack_from(self._slots, OUTAGES.index(outage) * _SLOT.size))
+
+    def _write(self, outage: str, state: OutageState) -> None:
+        _SLOT.pack_into(self._slots, OUTAGES.index(outage) * _SLOT.size, *state)
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
         if self._descriptor is not None:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
-            between = NS_BETWEEN_TRACE_LINES if outage == "traces" else NS_BETWEEN_LINES
-            next_at, before = _SLOT.unpack_from(self._slots, place)
-            slot, times = _advance(next_at, before, between)
-            _SLOT.pack_into(self._slots, place, *slot)
+            yield
         finally:
             if self._descriptor is not None:
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-        return times
-
-
-def _advance(next_at: int, times: int, between: int = NS_BETWEEN_LINES) -> tuple[tuple[int, int], int]:
-    """Returns the slot after another line, and how many the line stands for."""
-    now = time.monotonic_ns()
-    if now < next_at:
-        return (next_at, times + 1), _MUST_LEAVE_OUT
-    return (now + between, 0), times + 1
 
 
 _slots = OutageSlots(None)
@@ -289,6 +338,13 @@ def count_waiting_bytes() -> int:
 def count_lost_lines() -> int:
     """Returns how many lines were not written because nobody reads stderr."""
     return sum(output.lost for output in _outputs.values())
+
+
+def end_outage(outage: str) -> None:
+    """Writes that an outage has ended, if it was reported and has. It is to be called whenever something succeeds that
+    such an outage would prevent."""
+    if (ended := _slots.end(outage)) is not None:
+        structlog.get_logger().warning("available again", outage=ended)
 
 
 def log_to_stderr(shared_folder: Path | None = None, names_spans: bool = False) -> None:
@@ -342,7 +398,10 @@ def _shorten(value: Any, most: int) -> Any:
 
 
 def _limit_outages(logger: object, method: str, event: Event) -> Event:
-    if (outage := event.get("outage")) is not None:
+    outage = event.get("outage")
+    if isinstance(outage, EndedOutage):
+        event.update(outage=outage.name, times=outage.times, seconds=outage.seconds)
+    elif outage is not None:
         if not (times := _slots.count(str(outage))):
             raise structlog.DropEvent
         event["times"] = times

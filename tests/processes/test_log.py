@@ -12,11 +12,15 @@ from typing import Any
 import httpx
 import pytest
 
+from magistrate.log import EndedOutage, OutageSlots, OutageState
 from tests.conftest import new_database_url
+from tests.databases import PostgresServer
 from tests.generated_docs import ROOT
 from tests.processes.relay import relaying
+from tests.processes.served_processes import wait_until
 from tests.processes.service_process import ServiceProcess
-from tests.running import KEY, Client
+from tests.running import KEY, Client, wait_for_stopped_services
+from tests.scenario_files import warrant_body
 
 SECRETS = ("sesame-of-the-relay", "sesame-open", KEY, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.sig-of-a-token")
 GENERATED_KEY = "magistrate_" + "Vd3x_-" * 7 + "Z"
@@ -142,8 +146,8 @@ def test_an_outage_of_postgresql_is_a_line_in_ten_seconds(
             relay.cut()
             time.sleep(4)
             relay.mend()
-            away_seconds = time.monotonic() - cut_at
-            time.sleep(1)
+            wait_for_end(written)
+            seconds = time.monotonic() - cut_at
             stop.set()
             for one in clients:
                 one.join()
@@ -155,8 +159,110 @@ def test_an_outage_of_postgresql_is_a_line_in_ten_seconds(
     others = [line for line in lines if line["event"] != "request"]
     assert len(of_requests) >= len(statuses)
     assert 503 in statuses
-    assert 1 <= len(others) <= 1 + away_seconds / 10, others
-    assert {line["outage"] for line in others} == {"store"}
+    require_outage(others, seconds)
+
+
+def require_outage(lines: list[dict[str, Any]], seconds: float) -> None:
+    """One line when it begins, one in ten seconds, and one when it has ended."""
+    *during, ended = lines
+    assert 1 <= len(during) <= 1 + seconds / 10, lines
+    assert {line["outage"] for line in lines} == {"store"}
+    assert "available again" not in [line["event"] for line in during]
+    assert ended["event"] == "available again"
+    assert 0 < ended["seconds"] <= seconds
+
+
+def wait_for_end(lines: list[str]) -> None:
+    """Until a line says that the outage has ended: the pool connects again at growing intervals."""
+    wait_until(lambda: any("available again" in line for line in lines), ENDED_WITHIN_SECONDS)
+
+
+ENDED_WITHIN_SECONDS = 40.0
+AWAY_SECONDS = 12.0
+
+
+def write_until(stop: threading.Event, url: str, statuses: list[int]) -> None:
+    with Client(url) as client:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            body = [warrant_body(f"folder:w{number}#viewer@user:ann")]
+            try:
+                statuses.append(client.post("/v2/warrants", json=body).status_code)
+            except httpx.TransportError:
+                continue
+
+
+def test_a_restart_of_the_server_under_load_is_a_few_lines_of_json(
+    tmp_path: Path, postgres: PostgresServer, request: pytest.FixtureRequest
+) -> None:
+    wait_for_stopped_services()
+    url = new_database_url("postgres", tmp_path, request)
+    options = {"decision_log": "1000", "store_timeout_ms": "1000"}
+    checked: list[int] = []
+    written: list[int] = []
+    errors: list[str] = []
+    stop = threading.Event()
+    with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY, database_url=url, **options) as service:
+        with service.client() as client:
+            client.define({"folder": {"viewer": {}}})
+        assert service.process.stderr is not None
+        reading = threading.Thread(target=errors.extend, args=(service.process.stderr,))
+        loads = [threading.Thread(target=check_until, args=(stop, service.url, checked)) for _ in range(3)]
+        loads += [threading.Thread(target=write_until, args=(stop, service.url, written)) for _ in range(2)]
+        for thread in (reading, *loads):
+            thread.start()
+        time.sleep(1)
+        stopped_at = time.monotonic()
+        with postgres.stopped():
+            time.sleep(AWAY_SECONDS)
+        wait_for_end(errors)
+        seconds = time.monotonic() - stopped_at
+        stop.set()
+        for thread in loads:
+            thread.join()
+        service.stop()
+        reading.join()
+
+    lines = read_lines("".join(errors))
+    assert {*checked} == {*written} == {200, 503}
+    assert checked[-1] == written[-1] == 200
+    require_outage(lines, seconds)
+    assert sum(line["times"] for line in lines) > 100
+
+
+SECOND = 1_000_000_000
+
+
+def test_an_outage_ends_once_and_only_if_it_was_reported() -> None:
+    state = OutageState()
+    assert not state.has_ended(100 * SECOND)  # there was none
+
+    state, times = state.add_line(100 * SECOND)
+    assert times == 1
+    state, times = state.add_line(105 * SECOND)
+    assert times == 0  # left out
+    assert not state.has_ended(106 * SECOND)  # one process may succeed while others fail
+    assert state.has_ended(107 * SECOND)
+
+    ended = OutageState(state.next_at)
+    again, times = ended.add_line(108 * SECOND)
+    assert times == 0  # too soon after the first line
+    assert not again.has_ended(200 * SECOND)
+    again, times = again.add_line(201 * SECOND)
+    assert times == 2
+    assert again.has_ended(204 * SECOND)
+
+
+def test_the_end_of_an_outage_is_said_by_one_of_all_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [time.monotonic_ns()]
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now[0])
+    workers = [OutageSlots(tmp_path) for _ in range(2)]
+
+    assert [worker.end("store") for worker in workers] == [None, None]
+    assert [worker.count("store") for worker in workers] == [1, 0]
+    now[0] += 3 * SECOND
+    assert [worker.end("store") for worker in workers] == [EndedOutage("store", 1, 0.0), None]
 
 
 def test_health_and_metrics_are_in_the_access_log_only_if_that_is_wanted(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from magistrate.api.auth.callers import KeyRing, KnownSecret, KnownSecrets, list
 from magistrate.config.api_keys import FileState, find_file_state, read_api_key_file
 from magistrate.config.settings_table import Settings
 from magistrate.errors import InvalidSetting, StoreDeleted, StoreUnavailable
+from magistrate.log import end_outage
 from magistrate.operations.keys.caller_keys import key_digest
 from magistrate.operations.scheduling import attempt_work
 from magistrate.operations.stores.contexts import StoreContexts
@@ -227,6 +228,7 @@ class ServiceKeys:
         """Notes the stores whose keys have to be read, and returns whether these are all, because the database was
         restored."""
         moved = await self._contexts.follow()
+        end_outage("store")
         is_restored = self._contexts.stores.restores != self._restores
         for store in moved:
             is_deleted = store.stored.deleted_at is not None

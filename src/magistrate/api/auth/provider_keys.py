@@ -26,6 +26,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from magistrate.api.http.json_values import build_decoder
 from magistrate.errors import InvalidSetting, ProviderUnavailable
+from magistrate.log import end_outage
 from magistrate.operations.sessions.bearer_tokens import TokenHeader
 
 ALGORITHMS = ("RS256", "ES256")
@@ -210,5 +211,6 @@ class FetchedKeys:
                 )
             else:
                 self._fetched_at, self._failure = now, None
+                end_outage("token provider")
                 if not self._keys:
                     log.warning("the token provider has no key for RS256 or ES256")
