@@ -11,6 +11,7 @@ from magistrate.store.contract.store import Store
 from magistrate.wiring.garbage_collection import SURVIVORS
 from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer, new_migrated_file, postgres_server
+from tests.leaks import pytest_runtest_makereport as pytest_runtest_makereport
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
 TESTS = Path(__file__).parent

@@ -19,10 +19,11 @@ from magistrate.outgoing_requests import load_trust
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.server import server_config
 from magistrate.wiring.stores import migrate_store
+from tests.leaks import KEY as KEY
+from tests.leaks import keep_secret
 from tests.scenario_files import warrant_body
 from tests.socket_transport import SocketTransport
 
-KEY = "the-key-of-all-tests"
 STARTED_WITHIN_SECONDS = 20.0
 
 
@@ -107,6 +108,7 @@ def running_service(settings: Settings) -> Iterator[str]:
 @contextmanager
 def running_server(settings: Settings) -> Iterator[tuple[str, GracefulServer]]:
     """The same with the server, which a test may stop."""
+    keep_secret(settings.secrets)
     migrate_store(settings)
     asyncio.run(prepare_store(settings))
     listening = socket.create_server((settings.host, settings.port), backlog=2048)  # the server closes it

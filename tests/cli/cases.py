@@ -9,6 +9,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from magistrate.cli.commands import main
+from tests.leaks import require_no_leak
 from tests.running import KEY
 
 
@@ -21,9 +22,11 @@ class Magistrate:
 
     def __call__(self, *arguments: str, typed: str | None = None, **environment: str | None) -> Result:
         """Any exit code; `environment` is laid over that of the caller."""
-        return CliRunner().invoke(
+        result = CliRunner().invoke(
             main, arguments, input=typed, env=self._environment | environment, prog_name="magistrate"
         )
+        require_no_leak(result.stderr, "stderr")
+        return result
 
     def done(self, *arguments: str, typed: str | None = None) -> str:
         """What a command prints that must succeed, and have nothing to complain about."""

@@ -24,6 +24,7 @@ from magistrate.wiring.contexts import open_context
 from magistrate.wiring.stores import migrate_store
 from tests.certificates import Authority
 from tests.databases import PostgresServer
+from tests.leaks import keep_secret, require_no_leak
 from tests.running import settings_for
 
 DAY = 86_400_000_000
@@ -34,7 +35,9 @@ QUIET = {"max_connections": "10"}
 def run(environment: Mapping[str, str], *arguments: str) -> tuple[int, str]:
     """The exit code and the output."""
     variables = {f"MAGISTRATE_{name.upper()}": text for name, text in {**QUIET, **environment}.items()}
+    keep_secret(environment.get("api_keys", "").split(","))
     result = CliRunner().invoke(main, ["doctor", *arguments], env=variables, prog_name="magistrate")
+    require_no_leak(result.output, "what doctor finds")
     return result.exit_code, result.stdout
 
 

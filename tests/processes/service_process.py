@@ -12,6 +12,7 @@ import httpx
 
 from magistrate.config.settings_table import SETTINGS
 from magistrate.outgoing_requests import load_trust
+from tests.leaks import keep_secret, require_no_leak
 from tests.processes.starting import start_process
 from tests.running import KEY, Client
 
@@ -33,6 +34,7 @@ class ServiceProcess:
         """`program` is a module and its arguments to run instead."""
         flags = flags if "--workers" in flags or "workers" in settings else ("--workers", "1", *flags)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAGISTRATE_")}
+        keep_secret(settings.get("api_key", "").split(","))
         given = {VARIABLES.get(name, f"MAGISTRATE_{name.upper()}"): value for name, value in settings.items()}
         path = os.pathsep.join(str(part) for part in (folder, self.package, ROOT) if part is not None)
         self.process = start_process(
@@ -60,7 +62,7 @@ class ServiceProcess:
     ) -> None:
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.communicate(timeout=60)
+        self.errors()
 
     def client(self, key: str = KEY) -> Client:
         return Client(self.url, key, self.trust)
@@ -75,8 +77,10 @@ class ServiceProcess:
         return self.process.wait(timeout=60)
 
     def errors(self) -> str:
-        """What a process that has ended wrote to stderr."""
-        return self.process.communicate(timeout=60)[1]
+        """What a process that has ended wrote to stderr, which has no secrets."""
+        written = self.process.communicate(timeout=60)[1] or ""
+        require_no_leak(written, "the log")
+        return written
 
     def resident_bytes(self) -> int:
         fields = Path(f"/proc/{self.process.pid}/statm").read_text().split()

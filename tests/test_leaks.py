@@ -1,0 +1,58 @@
+"""A test that makes a service write a secret fails, wherever it is written."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.generated_docs import ROOT
+from tests.http_server import SilentHandler, serving
+from tests.leaks import KEY, find_leaks, keep_secret
+from tests.processes.service_process import ServiceProcess
+from tests.running import Client
+
+LEAKING = f"""
+import os
+def test_that_leaks(): os.write(2, b"the key is {KEY}")
+def test_that_does_not(): os.write(2, b"the key is hidden")
+"""
+
+
+def test_secrets_are_recognized_by_what_they_are_and_how_they_look() -> None:
+    generated, token = "magistrate_" + "Vd3x_-" * 7 + "Z", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.signature-of-it"
+    keep_secret(["a password that is long", "short"])
+
+    for secret in (generated, token, KEY, "a password that is long"):
+        assert find_leaks(f"before {secret} after") == [secret]
+    assert find_leaks("magistrate_requests_total, magistrate_... and short are none") == []
+
+
+def test_a_secret_in_the_log_of_this_process_fails_the_test(tmp_path: Path) -> None:
+    (tmp_path / "test_leaking.py").write_text(LEAKING)
+    options = ["-q", "-p", "tests.leaks", "-p", "no:cacheprovider", f"--rootdir={tmp_path}"]
+    command = [sys.executable, "-m", "pytest", *options, str(tmp_path)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert "1 failed, 1 passed" in ran.stdout
+    assert f"the log has ['{KEY}']" in ran.stdout
+
+
+def test_a_secret_in_the_log_of_a_service_fails_the_test(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(f"import os; os.write(2, b'{KEY}')")
+
+    with pytest.raises(AssertionError, match="the log has"), ServiceProcess(tmp_path, api_key=KEY):
+        pass
+
+
+@pytest.mark.parametrize(("path", "status"), [("/v2/objects", 400), ("/metrics", 200)])
+def test_a_secret_in_an_error_or_a_metric_fails_the_test(path: str, status: int) -> None:
+    class Handler(SilentHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(KEY)))
+            self.end_headers()
+            self.wfile.write(KEY.encode())
+
+    with serving(Handler) as url, Client(url) as client, pytest.raises(AssertionError, match=f"GET {path} has"):
+        client.get(path)
