@@ -54,6 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "engine.rules",
         "engine.warrants.notation",
         "errors",
+        "log",
         "terminal",
         "temporary_files",
         "__version__",

@@ -26,6 +26,7 @@ from tests.cli.every_command import ARGUMENTS, Words, write_files
 from tests.generated_docs import ROOT
 from tests.http_server import SilentHandler, serving
 from tests.jwks_server import ec_key, jwk
+from tests.processes.service_process import read_failed_start
 from tests.processes.starting import start_process
 from tests.trace_receiver import receiving_traces
 
@@ -175,7 +176,8 @@ def test_a_variable_that_cannot_be_used_is_one_line_before_anything_begins(
     assert ran.returncode in (1, 2)
     assert ran.stdout == ""
     [line] = ran.stderr.splitlines()
-    assert line.startswith(f"Error: {name}")
+    told = read_failed_start(line) if command[0] == "serve" else line.removeprefix("Error: ")
+    assert told.startswith(name)
 
 
 @pytest.mark.parametrize("name", UNUSABLE)

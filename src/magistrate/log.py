@@ -391,6 +391,16 @@ def render_line(logger: object, method: str, event: Event) -> str:
     return rendered
 
 
+def render_failed_start(message: str) -> str:
+    """Returns the line that says why the service did not start. Of a long reason, the beginning is kept."""
+    if len(message) > SHORTENED_CHARACTERS[0]:
+        message = f"{message[: SHORTENED_CHARACTERS[0]]} [...]"
+    now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    return render_line(
+        None, "", {"time": now, "level": "critical", "event": "the service did not start", "error": message}
+    )
+
+
 def _shorten(value: Any, most: int) -> Any:
     """Returns a value whose text has at most so many characters: the end of it, where a traceback has the error."""
     text = value if isinstance(value, str) else json.dumps(value)

@@ -11,7 +11,7 @@ from magistrate.config.trace_endpoint import TraceEndpoint, list_trace_secrets, 
 from magistrate.errors import InvalidSetting
 from magistrate.wiring.diagnosis import diagnose
 from magistrate.wiring.traces import describe_database, find_ignored_endpoint, find_trace_endpoint
-from tests.processes.service_process import ServiceProcess
+from tests.processes.service_process import ServiceProcess, read_failed_start
 from tests.running import KEY
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -158,8 +158,8 @@ def test_without_the_extra_the_setting_is_refused(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(WITHOUT_EXTRA)
     service = ServiceProcess(tmp_path, "--trace-endpoint", "http://127.0.0.1:4318", api_key=KEY)
 
-    [line] = service.errors().splitlines()
-    assert line == "Error: trace_endpoint: packages are missing that export spans; install magistrate[otel]"
+    reason = read_failed_start(service.errors())
+    assert reason == "trace_endpoint: packages are missing that export spans; install magistrate[otel]"
     assert service.process.returncode == 1
 
 

@@ -1,5 +1,6 @@
 """The `magistrate` command as an operator runs it: a process of its own, stopped by signals."""
 
+import json
 import os
 import signal
 import ssl
@@ -19,6 +20,14 @@ from tests.running import KEY, Client
 STARTED_WITHIN_SECONDS = 30
 VARIABLES = {setting.name: setting.variable for setting in SETTINGS}
 ROOT = Path(__file__).parents[2]
+
+
+def read_failed_start(errors: str) -> str:
+    """Why a service did not start, which is all that it has written to stderr."""
+    [line] = [json.loads(line) for line in errors.splitlines()]
+    assert line.keys() == {"time", "level", "event", "error"}
+    assert (line["level"], line["event"]) == ("critical", "the service did not start")
+    return str(line["error"])
 
 
 class ServiceProcess:

@@ -13,7 +13,7 @@ from magistrate.errors import StoreUnavailable
 from magistrate.temporary_files import open_temporary_file, writing_to
 from tests.cli.every_command import Words, write_files
 from tests.generated_docs import ROOT
-from tests.processes.service_process import ServiceProcess
+from tests.processes.service_process import ServiceProcess, read_failed_start
 from tests.running import KEY
 
 READ_ONLY = """
@@ -83,6 +83,14 @@ NEEDING: tuple[Words, ...] = (
 )
 
 
+def read_error(command: Words, errors: str) -> str:
+    if command[0] == "serve":
+        return read_failed_start(errors)
+    [line] = errors.splitlines()
+    assert line.startswith("Error: ")
+    return line
+
+
 @pytest.mark.parametrize("command", NEEDING, ids=" ".join)
 def test_whoever_needs_one_says_so_first(tmp_path: Path, command: Words) -> None:
     (tmp_path / "model.fga").write_text("model\n  schema 1.1\ntype user\n")
@@ -93,9 +101,7 @@ def test_whoever_needs_one_says_so_first(tmp_path: Path, command: Words) -> None
     ran = run(tmp_path, *command)
 
     assert ran.returncode in (1, 2), ran.stdout
-    [line] = ran.stderr.splitlines()
-    assert line.startswith("Error: ")
-    assert NOWHERE in line
+    assert NOWHERE in read_error(command, ran.stderr)
     assert "listens" not in ran.stdout
     assert not (tmp_path / "new.db").exists()
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
-from tests.processes.service_process import ServiceProcess
+from tests.processes.service_process import ServiceProcess, read_failed_start
 from tests.processes.versions import BREAKING, EXPANDING, NEWEST, ROOT, install_version
 from tests.running import KEY, Client
 from tests.scenario_files import warrant_body
@@ -270,7 +270,7 @@ def test_a_version_that_a_migration_breaks_is_not_ready_and_does_not_start(
             assert (status, json.loads(body)["message"]) == (503, reason)
             before.stop()
             refused = start(this_version, url, tmp_path)
-            assert refused.errors() == f"Error: {reason}\n"
+            assert read_failed_start(refused.errors()) == reason
             assert refused.process.returncode == 1
         stop_quietly(after)
 
@@ -284,10 +284,10 @@ def test_the_commands_of_an_upgrade_do_what_operating_says(
     with start(this_version, url, tmp_path) as before:
         define_model(before)
         refused = run_command(expanding_version, url, tmp_path, *serve)
-        assert (refused.returncode, refused.stderr) == (
-            1,
-            f"Error: the store has schema {NEWEST}, and this version of Magistrate needs {NEWEST + 1}; run `magistrate "
-            "migrate`, or start without --migrate never\n",
+        assert refused.returncode == 1
+        assert read_failed_start(refused.stderr) == (
+            f"the store has schema {NEWEST}, and this version of Magistrate needs {NEWEST + 1}; run `magistrate "
+            "migrate`, or start without --migrate never"
         )
         assert run_command(expanding_version, url, tmp_path, *plan).returncode == 1
         assert schema_of(url)[0] == NEWEST

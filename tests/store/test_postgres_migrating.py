@@ -18,7 +18,7 @@ from magistrate.store.sql.schema import CREATE_TABLE
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.stores import migrate_store
 from tests.databases import PostgresServer, dump, run_sql, set_default
-from tests.processes.service_process import ServiceProcess
+from tests.processes.service_process import ServiceProcess, read_failed_start
 from tests.running import settings_for
 
 BASELINE = migrate.migrations()
@@ -178,8 +178,8 @@ def test_a_service_on_a_read_only_database_says_so_and_exits(postgres: PostgresS
 
     services = [ServiceProcess(tmp_path, database_url=url) for url in (empty, migrated)]
 
-    assert [service.process.communicate(timeout=60)[1] for service in services] == [
-        "Error: PostgreSQL cannot be migrated: cannot execute CREATE TABLE in a read-only transaction\n",
-        "Error: the database is read-only now\n",
+    assert [read_failed_start(service.errors()) for service in services] == [
+        "PostgreSQL cannot be migrated: cannot execute CREATE TABLE in a read-only transaction",
+        "the database is read-only now",
     ]
     assert [service.process.returncode for service in services] == [1, 1]

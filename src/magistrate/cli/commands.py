@@ -5,7 +5,7 @@ import gc
 import io
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -40,21 +40,33 @@ from magistrate.config.settings_table import SETTINGS
 from magistrate.errors import MagistrateError
 from magistrate.terminal import printable_lines
 
+SERVE = "serve"
+
 
 class CommandLine(click.Group):
     """Represents all commands together, and ends each in the same way: with the exit code 130 after SIGINT wherever it
-    came, and with messages that are safe to show."""
+    came, and with messages that are safe to show. Those of `serve` are lines of its log."""
 
     def invoke(self, ctx: click.Context) -> Any:
         sys.stdin = sys.stdin or io.TextIOWrapper(io.BytesIO())  # the caller may have closed it
         try:
             return super().invoke(ctx)
         except (click.Abort, KeyboardInterrupt):
-            echo(err=True)
+            if ctx.invoked_subcommand != SERVE:
+                echo(err=True)
             sys.exit(INTERRUPTED)
         except click.ClickException as error:
+            if ctx.invoked_subcommand == SERVE:
+                _report_failed_start(error)
             vars(error)["message"] = printable_lines(error.message)  # others must not change it, the types say
             raise
+
+
+def _report_failed_start(error: click.ClickException) -> NoReturn:
+    from magistrate.log import render_failed_start  # a start that succeeds imports it later
+
+    echo(render_failed_start(error.format_message()), err=True)
+    sys.exit(error.exit_code)
 
 
 @click.group(cls=CommandLine, help="Magistrate decides whether a subject may do something to an object.")
@@ -62,7 +74,7 @@ class CommandLine(click.Group):
 def main() -> None: ...
 
 
-@main.command(short_help="Run the service.")
+@main.command(SERVE, short_help="Run the service.")
 @with_settings(SETTINGS)
 @click.option("--example", type=click.Choice(EXAMPLES), help="load a worked example first, and print checks to try")
 @click.option(
