@@ -19,7 +19,8 @@ from benchmarks.server import serving
 from benchmarks.table import markdown_table
 from magistrate.cli.importing.command import CHUNK_LINES
 from magistrate.config.settings import ImportTarget, read_settings
-from magistrate.wiring.backups import Backup, Restore, back_up, create_file, restore_backup
+from magistrate.temporary_files import create_file
+from magistrate.wiring.backups import Backup, Restore, back_up, compress, restore_backup
 from magistrate.wiring.maintenance import import_file
 
 DATASET, SEED = "drive", 1
@@ -72,8 +73,8 @@ def _time_backup(url: str, path: Path) -> float:
     """Returns how many lines were written a second."""
     with on_core(SERVER_CORE):
         began_at = time.perf_counter()
-        with create_file(path) as file:
-            [header] = back_up(Backup(read_settings({"database_url": url}, {})), file)
+        with create_file(path) as file, compress(file, path.suffix) as compressed:
+            [header] = back_up(Backup(read_settings({"database_url": url}, {})), compressed)
         return header.counts.lines / (time.perf_counter() - began_at)
 
 

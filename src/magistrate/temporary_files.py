@@ -1,4 +1,5 @@
-"""Finds where temporary files can be written, and says what they are for if that is nowhere."""
+"""Finds where temporary files can be written, and says what they are for if that is nowhere. Makes files that appear
+under their name when they are complete."""
 
 import errno
 import os
@@ -8,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from magistrate.errors import InvalidSetting, StoreUnavailable
+from magistrate.errors import InvalidRequest, InvalidSetting, StoreUnavailable
 
 MEMORY = "/dev/shm"
 """Names the folder of Linux whose files are in memory, which is there even if no other can be written."""
@@ -64,6 +65,36 @@ def open_temporary_file(purpose: str) -> Iterator[BinaryIO]:
         ) from error
     with file:
         yield file
+
+
+@contextmanager
+def create_file(path: Path) -> Iterator[BinaryIO]:
+    """Yields a file to write, which appears under this name, on disk and readable to its owner only, when the context
+    has ended without an error. Raises InvalidRequest if the name is that of something else than a file."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise InvalidRequest(f"{path} is not a file; - writes to standard output")
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    _synchronize_folder(target.parent)
+
+
+def _synchronize_folder(folder: Path) -> None:
+    """Puts the new name on disk as well."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from magistrate.errors import InvalidRequest, NotFound
 from magistrate.operations.backups.backup import BackupRequest, back_up_store
 from magistrate.operations.backups.backup_file import BackupHeader as BackupHeader
 from magistrate.operations.backups.backup_file import BackupReader, BackupWriter
-from magistrate.operations.backups.backup_file import create_file as create_file
+from magistrate.operations.backups.backup_file import compress as compress
 from magistrate.operations.backups.restore import (
     ACTOR,
     VerifiedStore,

@@ -17,7 +17,7 @@ from magistrate.cli.output import echo
 from magistrate.cli.service import report_failures, with_settings
 from magistrate.config.settings import read_named_store, read_store_settings
 from magistrate.config.settings_table import SETTINGS, STORE_SETTING
-from magistrate.temporary_files import open_temporary_file, writing_to
+from magistrate.temporary_files import create_file, open_temporary_file, writing_to
 
 if TYPE_CHECKING:
     from magistrate.wiring.backups import Backup, BackupHeader, Restored
@@ -170,10 +170,10 @@ def _open_output(path: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.flush()
         return
-    from magistrate.wiring.backups import create_file
+    from magistrate.wiring.backups import compress
 
-    with create_file(Path(path)) as file:
-        yield file
+    with create_file(Path(path)) as file, compress(file, Path(path).suffix) as compressed:
+        yield compressed
 
 
 def _describe(header: "BackupHeader") -> str:

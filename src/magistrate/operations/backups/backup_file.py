@@ -3,19 +3,16 @@ their number and digest, plain or compressed."""
 
 import gzip
 import hashlib
-import os
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from io import BufferedReader, BytesIO
-from pathlib import Path
 from typing import BinaryIO, cast
 
 import msgspec
 
-from magistrate.errors import DamagedBackup, InvalidRequest
+from magistrate.errors import DamagedBackup
 from magistrate.operations.backups.lines import render_rows
 from magistrate.store.contract.backups import RestoredRow
 from magistrate.store.contract.stores import StoreLimits
@@ -111,38 +108,6 @@ class BackupWriter:
     def end(self, lines: int) -> None:
         if not self._are_bare:
             self._file.write(_ENCODER.encode(BackupFooter(lines, self._digest.hexdigest())) + b"\n")
-
-
-@contextmanager
-def create_file(path: Path) -> Iterator[BinaryIO]:
-    """Yields a file to write, which appears under this name, on disk and readable to its owner only, when the context
-    has ended without an error. A suffix .gz or .zst compresses what is written. Raises InvalidRequest if the name is
-    that of something else than a file."""
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        raise InvalidRequest(f"{path} is not a file; - writes to standard output")
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            with compress(file, target.suffix) as compressed:
-                yield compressed
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-    _synchronize_folder(target.parent)
-
-
-def _synchronize_folder(folder: Path) -> None:
-    """Puts the new name on disk as well."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
