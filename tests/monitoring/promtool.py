@@ -2,7 +2,9 @@
 
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -27,20 +29,18 @@ def find_promtool() -> Path | None:
 def _unpack() -> None:
     if not all(map(shutil.which, ("apt-get", "dpkg"))):
         return
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    try:
+    # In a folder of its own: another process of the tests may run the program while this one unpacks it.
+    with suppress(subprocess.SubprocessError, OSError), TemporaryDirectory(dir=FOLDER.parent) as folder:
         subprocess.run(
             ["apt-get", "download", "prometheus"],
-            cwd=FOLDER,
+            cwd=folder,
             capture_output=True,
             check=True,
             timeout=DOWNLOADED_WITHIN_SECONDS,
         )
-        for package in FOLDER.glob("*.deb"):
-            subprocess.run(["dpkg", "-x", package, FOLDER], capture_output=True, check=True)
-            package.unlink()
-    except (subprocess.SubprocessError, OSError):
-        return
+        for package in Path(folder).glob("*.deb"):
+            subprocess.run(["dpkg", "-x", package, f"{folder}/unpacked"], capture_output=True, check=True)
+        Path(folder, "unpacked").rename(FOLDER)  # fails if another process was faster
 
 
 def run_promtool(*arguments: str | Path) -> str:

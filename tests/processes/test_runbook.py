@@ -18,6 +18,7 @@ import pytest
 from tests.databases import PostgresServer
 from tests.generated_docs import ROOT
 from tests.monitoring.promtool import find_promtool
+from tests.processes.starting import start_process
 
 BLOCK = re.compile(r"^```(console|yaml) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -40,15 +41,13 @@ class Shell:
     """A shell that commands are typed into, in which what runs in the background goes on."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
-        self._process = subprocess.Popen(
+        self._process = start_process(
             ["bash"],
-            cwd=folder,
-            env=environment,
+            folder=folder,
+            environment=environment,
+            errors=subprocess.STDOUT,
+            has_own_session=True,
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
         )
 
     def type(self, command: str) -> tuple[int, str]:
