@@ -3,11 +3,15 @@
 import json
 import random
 import stat
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from magistrate.engine.names import Revision
+from magistrate.store.contract.backups import VersionedRow
+from magistrate.store.contract.store import Store
 from magistrate.wiring.stores import migrate_store
 from tests.backups import answers_of, done, export, fill, fill_database, magistrate, read_answers
 from tests.conftest import STORES, new_database_url
@@ -363,9 +367,9 @@ def test_a_backup_of_a_revision_that_is_deleted_meanwhile_does_not_appear(
 
     listed = backup.list_pages
 
-    async def collect_first(store: object, at: int) -> object:
+    async def collect_first(store: Store, at: Revision) -> AsyncIterator[Sequence[VersionedRow]]:
         run_sql(url, "UPDATE head SET horizon = revision + 1")
-        async for rows in listed(store, at):  # type: ignore[arg-type]
+        async for rows in listed(store, at):
             yield rows
 
     monkeypatch.setattr(backup, "list_pages", collect_first)
@@ -385,8 +389,8 @@ def test_a_backup_of_a_store_that_is_restored_meanwhile_does_not_appear(
 
     listed = backup.list_pages
 
-    async def replace_last(store: object, at: int) -> object:
-        async for rows in listed(store, at):  # type: ignore[arg-type]
+    async def replace_last(store: Store, at: Revision) -> AsyncIterator[Sequence[VersionedRow]]:
+        async for rows in listed(store, at):
             yield rows
         run_sql(url, "UPDATE revision SET bits = 38")
 
@@ -411,6 +415,16 @@ def test_what_is_no_file_is_not_replaced(url: str, tmp_path: Path) -> None:
     assert magistrate("backup", tmp_path / "all", "--database-url", f"sqlite:///{tmp_path}/none.db").exit_code == 2
 
 
+def test_a_wrong_point_or_name_is_named(url: str, tmp_path: Path) -> None:
+    done("backup", tmp_path / "all", "--database-url", url)
+    for arguments, start in (
+        (("backup", tmp_path / "late", "--as-of", "9999-01-01T00:00:00Z"), "Error: asOf: is in the future"),
+        (("restore", tmp_path / "all", "--into", "BAD NAME"), "Error: name: can only contain letters"),
+    ):
+        ran = magistrate(*arguments, "--database-url", url)
+        assert (ran.exit_code, ran.stderr.startswith(start)) == (2, True), ran.stderr
+
+
 def test_a_store_that_is_not_what_the_backup_has_is_reported(
     url: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -419,9 +433,9 @@ def test_a_store_that_is_not_what_the_backup_has_is_reported(
     done("backup", tmp_path / "all", "--database-url", url)
     verify = wiring._verify_all
 
-    async def change_first(*arguments: object) -> object:
+    async def change_first(*arguments: Any) -> object:
         run_sql(target, "DELETE FROM warrant WHERE object_id = 'plan' AND relation = 'owner'")
-        return await verify(*arguments)  # type: ignore[arg-type]
+        return await verify(*arguments)
 
     monkeypatch.setattr(wiring, "_verify_all", change_first)
 

@@ -14,7 +14,7 @@ import click
 from magistrate.cli.output import discard_output, echo, print_json
 from magistrate.config.settings import ClientSettings, read_client_settings
 from magistrate.config.settings_table import CLIENT_SETTINGS, STORE_SETTING, Setting
-from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
+from magistrate.errors import InvalidParameter, MagistrateError, RequestRefused, ServiceUnreachable
 from magistrate.terminal import printable, printable_lines
 
 if TYPE_CHECKING:
@@ -221,6 +221,8 @@ def report_failures() -> Iterator[None]:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
+    except InvalidParameter as error:
+        raise CommandFailed(f"{error.parameter}: {error.message}", parameter=error.parameter) from error
     except MagistrateError as error:
         raise CommandFailed(error.message) from error
     except UnicodeError as error:
