@@ -155,10 +155,10 @@ def test_followers_that_get_no_answer_are_behind(postgres: PostgresServer) -> No
             time.sleep(1)  # until nothing says any more that the cache is current
             waiting = threading.Thread(target=client.ask, args=(CHECKED,))
             waiting.start()
-            time.sleep(1.2)
+            time.sleep(1.2)  # the stores were not read for longer than a second then
             frozen = {reading.labels["follower"]: reading.value for reading in read_lags(url)}
         waiting.join()
-        time.sleep(0.6)
+        time.sleep(0.6)  # the stores are read four times a second
         restored = {reading.labels["follower"]: reading.value for reading in read_lags(url)}
 
     assert frozen["stores"] >= 1

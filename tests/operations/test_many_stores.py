@@ -57,7 +57,7 @@ async def keep_asking(nodes: list[Node], seconds: float) -> tuple[int, float]:
     while time.monotonic() < began_at + seconds:
         for node in nodes:
             assert await node.allowed(ASKED)
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(0.005)  # for statements that others share
     return nodes[0].ctx.store.statements - statements, time.monotonic() - began_at
 
 
@@ -83,7 +83,7 @@ async def test_a_write_of_another_process_is_seen_in_time_in_each_of_many_stores
                 assert time.monotonic() - written_at <= 2 * STALE_MS / 1_000
                 for other in nodes[:5]:
                     await other.allowed(ASKED)
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0.001)  # lets the followers run
             await writer.grant(ASKED)
             await asyncio.sleep(STALE_MS / 1_000)
             assert await node.allowed(ASKED)
