@@ -27,8 +27,9 @@ from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 from tests.scenario_files import warrant_body
 
-OTHER, DELETED = "zqb", "zqc"
-"""Begin all names of the other store, and of the one that has been deleted."""
+OTHER, DELETED = "zqpresent", "zqdeleted"
+"""Begin all names of the other store, and of the one that has been deleted. They are too long to be in a random token
+by chance, equally long, unlike any other name, and behind all others of a list."""
 ROUTE_NAMES = [f"{route.method} {route.path}" for route in ROUTES]
 NOT_FOUND_ALIKE = ("Service-Token", "Warrant-Token", "Content-Type", "Allow", "Location", "WWW-Authenticate")
 
