@@ -11,10 +11,11 @@ import pytest
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
-from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventsOfKind
+from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventsOfKind, LogPage, LogPart
 from magistrate.store.contract.keys import SessionKey
 from magistrate.store.contract.lists import Slice, Snapshot
 from magistrate.store.contract.new_rows import Stamp
+from magistrate.store.contract.revisions import Presence, RevisionId
 from magistrate.store.contract.store import Store
 from magistrate.store.scripts.events import DELETED_AT_ONCE
 from magistrate.wiring.stores import open_store
@@ -366,3 +367,91 @@ async def test_events_name_who_made_the_request_and_which_it_was(store: Store) -
 
 def replace_origin(decision: DecisionRecord, actor: str, request_id: str) -> DecisionRecord:
     return msgspec.structs.replace(decision, actor=actor, request_id=request_id)
+
+
+def log_of(page: LogPage) -> list[str]:
+    """`6 deleted warrant a`, in the order of the log."""
+    return [
+        f"{event.revision} {event.action} {event.kind} {event.key[-1 if len(event.key) == 1 else 1]}"
+        for event in page.rows
+    ]
+
+
+async def test_the_log_has_all_changes_after_a_revision(store: Store) -> None:
+    await fill(store)
+    third = await store.identify(Revision(3))
+
+    page = await store.read_log(LogPart(third, 100, 1_000))
+
+    assert log_of(page) == [
+        "4 updated object a",
+        "5 deleted warrant a",
+        "6 deleted object a",
+        "6 deleted warrant a",
+        "7 deleted object-type document",
+    ]
+    assert page.rows[3].content == "x == 1"
+    assert page.following is None
+    assert (page.presence, page.after_at) == (Presence.STORED, NOW + 10)
+    assert (page.newest, page.newest_at) == (await store.identify(Revision(7)), NOW + 50)
+    assert page.deleted == 0
+
+
+async def test_parts_of_the_log_are_limited_by_changes_and_by_bytes(store: Store) -> None:
+    await fill(store)
+    first = await store.identify(Revision(1))
+
+    by_number = await store.read_log(LogPart(first, 3, 1_000))
+    by_size = await store.read_log(LogPart(first, 100, 7))
+    behind = await store.read_log(LogPart(first._replace(revision=Revision(2), bits=None), 1, 1_000, behind=0))
+
+    assert log_of(by_number) == ["2 created object a", "2 created object b", "3 created warrant a"]
+    assert by_number.following == 3
+    assert log_of(by_size) == ["2 created object a"]  # the length of its meta is the limit
+    assert by_size.following == 2
+    assert log_of(behind) == ["2 created object b"]
+
+
+async def test_the_changes_of_one_revision_are_read_by_kind_and_action(store: Store) -> None:
+    await fill(store)
+    third = RevisionId(Revision(3), None)
+
+    page = await store.read_log(LogPart(third, 100, 1_000, behind=-1, within=("warrant", "created")))
+    rest = await store.read_log(LogPart(third, 100, 1_000, behind=0, within=("warrant", "created")))
+
+    assert log_of(page) == ["3 created warrant a", "3 created warrant a"]
+    assert log_of(rest) == ["3 created warrant a"]
+    assert page.following is None
+
+
+async def test_the_log_tells_where_a_revision_is(store: Store) -> None:
+    await fill(store)
+    third = await store.identify(Revision(3))
+
+    other = await store.read_log(LogPart(third._replace(bits=(third.bits or 0) ^ 1), 1, 1_000))
+    ahead = await store.read_log(LogPart(RevisionId(Revision(8), 1), 1, 1_000))
+    beyond = await store.read_log(LogPart(RevisionId(Revision(2**64 - 1), 1), 1, 1_000))
+
+    assert other.presence is Presence.REPLACED
+    assert ahead.presence is beyond.presence is Presence.AHEAD
+    assert not ahead.rows
+
+
+async def test_the_log_tells_up_to_where_it_is_deleted(store: Store) -> None:
+    await fill(store)
+    await store.delete_events(NOW + 10, 100)
+
+    page = await store.read_log(LogPart(RevisionId(Revision(1), None), 100, 1_000))
+
+    assert page.deleted >= 3
+    assert page.deleted_at == NOW + 10
+    assert log_of(page)[0].startswith(f"{page.deleted + 1} ")
+
+
+async def test_those_who_observe_writes_are_called(store: Store) -> None:
+    calls: list[Revision] = []
+    store.known.write_observers.add(lambda: calls.append(store.known.newest.revision))
+
+    await fill(store)
+
+    assert calls[-1] == 7

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from magistrate.errors import HistoryReplaced, StoreDeleted
 from magistrate.operations.cache_budget import CacheShare
 from magistrate.operations.checks.counts import CheckCounts
 from magistrate.operations.checks.decision_log import DecisionLog
@@ -14,6 +15,7 @@ from magistrate.operations.models.cache import Models
 from magistrate.operations.readers.shared_reads import SharedReads
 from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
+from magistrate.operations.watch.revision_feed import RevisionFeed
 from magistrate.store.contract.new_rows import Once, Stamp
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stores import DEFAULT_STORE, Stores
@@ -59,6 +61,7 @@ class Context:
     max_query_work: int
     share: CacheShare
     """Limits the caches."""
+    feed: RevisionFeed
     decisions: DecisionLog | None = None
     is_strict: bool = False
     list_counts: ListCounts = field(default_factory=ListCounts)
@@ -74,21 +77,23 @@ class Context:
         """Takes these caches in place of those that are of a history that the store has no more. What runs may still
         use the latter; what it finds is not answered (see api/http/consistency_tokens.py)."""
         former, self.caches = self.caches, caches
+        self.feed.end(HistoryReplaced())
         former.graph.evict()
         release_runs(former.listings.evict())
 
     def release(self) -> None:
-        """Frees what is cached of a store that was deleted."""
+        """Frees what is cached of a store that was deleted, and ends its readers."""
+        self.feed.end(StoreDeleted())
         self.caches.graph.evict()
         release_runs(self.caches.listings.evict())
         self.share.close()
 
     @property
     def is_busy(self) -> bool:
-        """Returns whether anything goes on that no request waits for: decisions or warrants that are to be written, or
-        reads ahead of requests."""
+        """Returns whether anything goes on that no request waits for: decisions or warrants that are to be written,
+        reads ahead of requests, or a feed with readers."""
         has_decisions = self.decisions is not None and self.decisions.is_waiting
-        return has_decisions or self.store.is_writing or self.caches.graph.has_reads_ahead
+        return has_decisions or self.feed.has_readers or self.store.is_writing or self.caches.graph.has_reads_ahead
 
     def stamp(self, actor: str, once: Once | None = None, request_id: str | None = None) -> Stamp:
         return Stamp(actor, self.now(), once, request_id)

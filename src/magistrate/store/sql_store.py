@@ -12,12 +12,20 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_names
 from magistrate.store.contract.backups import KeyDigest, StoreContents, V
 from magistrate.store.contract.database_use import HeadLocks, PoolCounts
-from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventPosition, FollowedEvents
+from magistrate.store.contract.events import (
+    DecisionRecord,
+    Event,
+    EventFilter,
+    EventPosition,
+    FollowedEvents,
+    LogPage,
+    LogPart,
+)
 from magistrate.store.contract.keys import KeptKeys, SessionKey, StoredKeys
 from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, PageSlice, Slice, Snapshot, WarrantFilter
 from magistrate.store.contract.new_rows import DeletedChunk, ImportProgress, Stamp
 from magistrate.store.contract.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES, read_within_memory
-from magistrate.store.contract.revisions import Mark, RevisionId, Staleness, WarrantChanges
+from magistrate.store.contract.revisions import Mark, Presence, RevisionId, Staleness, WarrantChanges
 from magistrate.store.contract.stored_rows import (
     ALIVE,
     Identity,
@@ -42,7 +50,7 @@ from magistrate.store.sql.backups import (
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
 from magistrate.store.sql.decisions import FIND_DECISION
 from magistrate.store.sql.dialect import Clause, Parameter
-from magistrate.store.sql.events import events_statement, follow_statement
+from magistrate.store.sql.events import events_statement, follow_statement, log_statement
 from magistrate.store.sql.head import READ_HEAD
 from magistrate.store.sql.keys import LIST_KEY_DIGESTS, LIST_KEYS, LIST_SESSION_KEYS, READ_KEYS_VERSION
 from magistrate.store.sql.lists import (
@@ -345,6 +353,18 @@ class SqlStore(SqlKeys, SqlBackups, SqlHistory, SqlWarrantReads):
         statement = follow_statement(after, limit, only, self.database.dialect)
         rows = await self.database.read(statement.sql, statement.values, long=True)
         return Snapshot(self.check_revision(rows[0], None), events.build_followed(rows, after, limit, only))
+
+    async def read_log(self, part: LogPart) -> LogPage:
+        if part.after.revision >= ALIVE:  # anyone can make such a token, and databases have no larger integers
+            part = replace(part, after=RevisionId(Revision(ALIVE - 1), None))
+        since = self.known.newest
+        statement = log_statement(part, since.revision, self.database.dialect)
+        rows = await self.database.read(statement.sql, statement.values, long=True)
+        page = events.build_log_page(rows, part)
+        self.known.link(page.newest, build_id(rows[0][6:8]), since)
+        if page.after_at is not None and page.presence is Presence.STORED and part.after.bits is not None:
+            self.known.note_stored(part.after)
+        return page
 
     async def find_decision(self, number: int, stored_at: int) -> Snapshot[DecisionRecord | None]:
         [row] = await self.database.read(FIND_DECISION, (number, stored_at))

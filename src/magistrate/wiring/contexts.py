@@ -28,6 +28,7 @@ from magistrate.operations.readers.shared_reads import SharedReadBytes, SharedRe
 from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.operations.stores.contexts import MAX_CONTEXTS, StoreContexts
+from magistrate.operations.watch.revision_feed import FeedMemory, RevisionFeed
 from magistrate.store.contract.store import Store
 from magistrate.wiring.stores import open_stores
 
@@ -48,6 +49,7 @@ class SharedState:
         self.list_counts = ListCounts()
         self.check_counts = CheckCounts()
         self.shared_read_bytes = SharedReadBytes()
+        self.feed_memory = FeedMemory()
         self.unwritten = UnwrittenDecisions(settings.max_unwritten_bytes)
 
 
@@ -70,6 +72,7 @@ def context_of(store: Store, settings: Settings, shared: SharedState | None = No
         max_context_bytes=settings.max_context_bytes,
         max_query_work=settings.max_query_work,
         share=share,
+        feed=RevisionFeed(store, shared.feed_memory),
         list_counts=shared.list_counts,
         check_counts=shared.check_counts,
         decisions=decisions,

@@ -9,6 +9,7 @@ import msgspec
 
 from magistrate.engine.names import Revision
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
+from magistrate.store.contract.revisions import Presence, RevisionId
 
 EventKind = Literal["object", "object-type", "policy", "warrant", "decision"]
 Action = Literal["created", "updated", "deleted", "expired", "allowed", "denied"]
@@ -94,6 +95,40 @@ class FollowedEvents:
     position: EventPosition
 
 
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """Selects at most `limit` changes behind a place in the log, which is the position `behind` in the revision
+    `after`, its end if that is not given. With `within`, the changes are those of that revision alone, and of these
+    only those of a kind and with an action, if they are given.
+
+    The content of a change is left out, and the change with it, if those before it take `max_bytes` or more."""
+
+    after: RevisionId
+    limit: int
+    max_bytes: int
+    behind: int = END_OF_PLACES
+    within: tuple[EventKind, Action] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    """Holds changes in the order of their places. `following` is the revision of the first that was left out, None if
+    none was. `presence` says where the revision `after` is, and `after_at` when it was reached, None if that is not
+    known. `newest` was reached at `newest_at`.
+
+    Changes up to the revision `deleted`, which was reached at `deleted_at`, may be deleted: one who has read up to an
+    earlier one has perhaps missed some."""
+
+    rows: tuple[Event, ...]
+    following: Revision | None
+    presence: Presence
+    after_at: int | None
+    newest: RevisionId
+    newest_at: int
+    deleted: Revision
+    deleted_at: int | None
+
+
 class DecisionRecord(msgspec.Struct, frozen=True):
     """Holds a decision: (1763683200000000, True, ('document', 'plan', 'viewer', 'user', 'ann', ''),
     '{"tenant":"acme"}', 7).
@@ -138,6 +173,13 @@ class EventStore(Protocol):
         and are not kept any more.
 
         Cost: as `list_events`."""
+        ...
+
+    async def read_log(self, part: LogPart) -> LogPage:
+        """Reads a part of the change log, complete: also the warrants that ended because an object was deleted.
+
+        Cost: one statement, which looks at the changes that are returned, or with `within` at those of the
+        revision."""
         ...
 
     async def keep_decisions(self, decisions: Sequence[DecisionRecord], most: int) -> None:

@@ -60,6 +60,8 @@ class KnownRevisions:
         self._bits: dict[Revision, int | None] = {}
         self._others: dict[Revision, int | None] = {}
         self._observers: list[Callable[[], None]] = []
+        self.write_observers: set[Callable[[], None]] = set()
+        """Are called, in the event loop, whenever this process has written a revision."""
 
     def call_on_change(self, observer: Callable[[], None]) -> None:
         """Calls the observer whenever the store is found to have another history."""
@@ -116,6 +118,8 @@ class KnownRevisions:
             self._add(written)
         else:
             self.note_newest(written)
+        for observer in self.write_observers:
+            observer()
 
     def link(self, newest: RevisionId, before: RevisionId | None, since: RevisionId) -> bool:
         """Notes that the store, at its newest revision, has `before` in the place of `since`, None being nothing.

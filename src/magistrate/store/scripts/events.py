@@ -17,8 +17,11 @@ from magistrate.store.contract.events import (
     EventFilter,
     EventPosition,
     FollowedEvents,
+    LogPage,
+    LogPart,
     Place,
 )
+from magistrate.store.contract.revisions import Presence, RevisionId
 from magistrate.store.database import Execute, Row, Rows, Script, Select
 from magistrate.store.sql.decisions import (
     DELETE_DECISIONS,
@@ -100,6 +103,32 @@ def build_followed(rows: Rows, after: EventPosition | None, limit: int, only: Ev
     followed = tuple(build_event(*row[7:]) for row in rows if row[7] is not None)
     place = followed[limit - 1].place if len(followed) > limit else (newest, DECISIONS, last_decision)
     return FollowedEvents(followed[:limit], after._replace(place=place))
+
+
+_LOG_HEAD_COLUMNS, _LOG_SIZE = 11, -1
+
+
+def build_log_page(rows: Rows, part: LogPart) -> LogPage:
+    """Builds the page from rows of `log_statement`."""
+    newest, _, bits, newest_at, deleted, deleted_at, _, _, stored, stored_bits, after_at = rows[0][:_LOG_HEAD_COLUMNS]
+    listed = [row[_LOG_HEAD_COLUMNS:] for row in rows if row[_LOG_HEAD_COLUMNS] is not None]
+    some = [row for row in listed[: part.limit] if row[_LOG_SIZE] < part.max_bytes]
+    following = listed[len(some)][0] if len(some) < len(listed) else None
+    if part.after.revision > newest:
+        presence = Presence.AHEAD
+    else:
+        is_same = stored is None or part.after.bits is None or part.after.bits == stored_bits
+        presence = Presence.STORED if is_same else Presence.REPLACED
+    return LogPage(
+        rows=tuple(build_event(*row[:_LOG_SIZE]) for row in some),
+        following=None if following is None else Revision(following),
+        presence=presence,
+        after_at=after_at,
+        newest=RevisionId(Revision(newest), bits),
+        newest_at=newest_at or 0,
+        deleted=Revision(deleted),
+        deleted_at=deleted_at,
+    )
 
 
 def _require_kept(after: EventPosition, only: EventFilter, last_change: Place, last_decision: Place) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from magistrate.engine.names import Revision
 from magistrate.store.contract.events import (
     CHANGES,
     DECISIONS,
@@ -14,10 +15,11 @@ from magistrate.store.contract.events import (
     EventFilter,
     EventPosition,
     EventsOfKind,
+    LogPart,
     Place,
 )
 from magistrate.store.contract.lists import Slice
-from magistrate.store.sql.dialect import Clause, Dialect
+from magistrate.store.sql.dialect import Clause, Dialect, Parameter
 from magistrate.store.sql.head import HEAD, NEWEST
 
 _CHANGE = (
@@ -100,6 +102,40 @@ def follow_statement(after: EventPosition | None, limit: int, only: EventFilter,
     rows = _merge_events(reach, only, dialect)
     return Clause(
         f"{head}, p.* FROM {HEAD} LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, reach)}", rows.values
+    )
+
+
+_LOG_HEAD = f"""
+SELECT {NEWEST}, n.reached_at, h.changes_deleted, o.reached_at, k.revision, k.bits, s.revision, s.bits, s.reached_at,
+    p.*
+FROM {HEAD} LEFT JOIN revision n ON n.store = :store AND n.revision = h.revision
+LEFT JOIN revision o ON o.store = :store AND o.revision = h.changes_deleted
+LEFT JOIN revision k ON k.store = :store AND k.revision = ?
+LEFT JOIN revision s ON s.store = :store AND s.revision = ?"""
+_CONTENT_SIZE = "CAST(coalesce(length(q.content), 0) AS BIGINT)"
+_LOG_ROWS = f"""
+SELECT b.revision, b.source, b.number, b.happened_at, b.made_at, b.action, b.kind, b.key,
+    CASE WHEN b.size_before < ? THEN b.content END AS content, b.starts_at, b.expires_at, b.actor, b.request_id, b.bits,
+    b.size_before FROM (
+        SELECT q.*, sum({_CONTENT_SIZE}) OVER (ORDER BY q.revision, q.number) - {_CONTENT_SIZE} AS size_before FROM
+            ({{changes}} ORDER BY c.revision, c.position LIMIT ?) q
+    ) b"""
+
+
+def log_statement(part: LogPart, followed: Revision, dialect: Dialect) -> Clause:
+    """Returns a statement that selects (*NEWEST, when it was reached, changes_deleted, when that was reached, *the
+    revision and the bits of `followed`, *the same of `part.after` and when it was reached), and the columns of
+    `events_statement` from `place` on and how many characters the contents before take, for `limit + 1` rows, in the
+    order of their places."""
+    changes = f"{_CHANGE.format(joined=dialect.changes.format(condition='true'))} AND (c.revision, c.position) > (?, ?)"
+    values: tuple[Parameter, ...] = (part.after.revision, part.behind)
+    if part.within is not None:
+        changes += " AND c.revision = ? AND c.kind = ? AND c.action = ?"
+        values += (part.after.revision, *part.within)
+    rows = _LOG_ROWS.format(changes=changes)
+    return Clause(
+        f"{_LOG_HEAD} LEFT JOIN ({rows}) p ON true ORDER BY p.revision, p.number",
+        (followed, part.after.revision, part.max_bytes, *values, part.limit + 1),
     )
 
 

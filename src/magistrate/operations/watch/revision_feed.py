@@ -1,0 +1,339 @@
+"""Shares what follows a store among all its readers in this process: one task follows the head, and what it has read
+is kept for those who read on from nearby.
+
+A write of this process wakes the task. Those of others are found by looking: on SQLite this takes no statement, on
+PostgreSQL all stores share one, or the log of the only one is read at once. Readers that are further behind read the
+log in pages, which those at the same place share."""
+
+import asyncio
+import time
+from asyncio import Event, Task
+from bisect import bisect_right
+from collections import deque
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import suppress
+from contextvars import Context
+from typing import Any, TypeVar
+
+from magistrate.engine.byte_sizes import CacheBytes
+from magistrate.engine.names import Revision
+from magistrate.errors import HistoryReplaced, MagistrateError, RevisionLost, StoreUnavailable
+from magistrate.operations.watch.revision_log import RevisionBatch, RevisionLog, RevisionPage, WrittenRevision
+from magistrate.store.contract.revisions import Mark, Presence, RevisionId
+from magistrate.store.contract.store import Store
+
+T = TypeVar("T")
+
+HEARTBEAT_SECONDS = 7.5
+"""Sets after which time without a revision readers get a batch without one."""
+LOOK_SECONDS, POLL_SECONDS = 0.004, 0.025
+"""Set how often the feed looks whether others have written: where that takes no statement, and where it does."""
+LOOK_SECONDS_A_FEED = 0.0002
+"""Sets that many feeds together take no more than a twentieth of a processor for looking."""
+RETRY_SECONDS = 0.25
+"""Sets how long the feed waits while the store is unavailable."""
+MAX_BATCH = 100
+"""Limits the revisions of a batch."""
+MAX_TAIL_BYTES = 16_777_216
+"""Limits what the feeds of all stores keep (16 MiB)."""
+
+
+class FeedMemory:
+    """Limits what the feeds of all stores of a process keep: the oldest revisions are evicted first. `feeds` counts
+    those that are open."""
+
+    def __init__(self, max_bytes: int = MAX_TAIL_BYTES) -> None:
+        self.feeds = 0
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._order: deque[tuple[LogFollower, int]] = deque()
+        """Has for each revision that is kept, the oldest first, who keeps it, and the bytes that it takes."""
+
+    def measure(self) -> CacheBytes:
+        """Returns how many bytes the feeds take, and the limit on them."""
+        return CacheBytes("feed", self._bytes, self._max_bytes)
+
+    def add(self, following: "LogFollower", size: int) -> None:
+        """Counts another revision, and evicts the oldest beyond the limit."""
+        self._order.append((following, size))
+        self._bytes += size
+        while self._bytes > self._max_bytes:
+            oldest, size = self._order.popleft()
+            oldest.evict_oldest()
+            self._bytes -= size
+
+    def remove(self, following: "LogFollower") -> None:
+        """Counts nothing any more of one that has ended. Cost: all revisions that are kept."""
+        self._bytes -= sum(size for kept_by, size in self._order if kept_by is following)
+        self._order = deque(kept for kept in self._order if kept[0] is not following)
+
+
+class LogFollower:
+    """Follows the head of a store from the first reader to the last, in one history of the store."""
+
+    def __init__(self, store: Store, memory: FeedMemory) -> None:
+        self.readers = 0
+        self.ended: MagistrateError | None = None
+        """Is why it has ended, for all readers."""
+        self.news = Event()
+        """Is set, and replaced, when there is something for all readers."""
+        self.newest: RevisionId | None = None
+        """Is the revision up to which the log was read; None before the first read."""
+        self.newest_at = 0
+        self._notify_at = 0.0
+        self._store = store
+        self._memory = memory
+        self._log = RevisionLog(store)
+        self._tail: list[WrittenRevision] = []
+        self._first = 0
+        """Is the place of the oldest revision in the tail that is not evicted."""
+        self._tail_after = Revision(0)
+        """Is the revision after which the tail has everything."""
+        self._wake = Event()
+        self._reads: dict[RevisionId, Task[RevisionPage]] = {}
+        memory.feeds += 1
+        store.known.write_observers.add(self._wake.set)
+        self._task = _start(self._follow())
+
+    def evict_oldest(self) -> None:
+        """Evicts the oldest revision of the tail."""
+        self._tail_after = self._tail[self._first].id.revision
+        self._first += 1
+        if self._first * 2 > len(self._tail):
+            del self._tail[: self._first]
+            self._first = 0
+
+    def close(self, reason: MagistrateError) -> None:
+        """Ends it for all readers, who get the error."""
+        if self.ended is not None:
+            return
+        self.ended = reason
+        self._store.known.write_observers.discard(self._wake.set)
+        self._memory.feeds -= 1
+        self._memory.remove(self)
+        self._tail, self._first = [], 0
+        self._task.cancel()
+        self._notify()
+
+    async def require_begun(self) -> None:
+        """Waits until the head is known. Raises StoreUnavailable, StoreDeleted."""
+        while self.newest is None and self.ended is None:
+            await self.news.wait()
+        self.require_open()
+
+    def require_open(self) -> None:
+        """Raises the error by which it has ended, if it has."""
+        if self.ended is not None:
+            raise self.ended.with_traceback(None)  # it would grow with each reader
+
+    def find_newest(self) -> RevisionId:
+        """Returns the revision up to which the log was read, after `require_begun`."""
+        assert self.newest is not None
+        return self.newest
+
+    def find_time(self, written: RevisionId) -> int | None:
+        """Returns when a revision was reached, if that is known here, and that it is in the history."""
+        if written == self.newest:
+            return self.newest_at
+        place = self._find_place(written.revision) - 1
+        if place < self._first or self._tail[place].id != written:
+            return None
+        return self._tail[place].written_at
+
+    def take(self, after: Revision) -> RevisionBatch | None:
+        """Returns what follows a revision, which may be nothing; None if the tail does not go back so far."""
+        newest = self.find_newest()
+        if after < self._tail_after and after < newest.revision:
+            return None
+        place = self._find_place(after)
+        revisions = self._tail[place : place + MAX_BATCH]
+        if place + MAX_BATCH < len(self._tail):
+            return RevisionBatch(revisions, revisions[-1].id, revisions[-1].written_at)
+        return RevisionBatch(revisions, newest, self.newest_at)
+
+    async def read(self, after: RevisionId) -> RevisionPage:
+        """Reads what follows a revision from the log, in one read for all that wait for the same."""
+        task = self._reads.get(after)
+        if task is None:
+            task = self._reads[after] = _start(self._log.read_page(after))
+            task.add_done_callback(lambda ended: self._end_read(after, ended))
+        return await asyncio.shield(task)  # it goes on for the others if one of them is cancelled
+
+    def _end_read(self, after: RevisionId, ended: Task[RevisionPage]) -> None:
+        del self._reads[after]
+        if not ended.cancelled():
+            ended.exception()  # if all that waited were cancelled, asyncio would log that nobody retrieved it
+
+    def _find_place(self, after: Revision) -> int:
+        return bisect_right(self._tail, after, self._first, key=lambda written: written.id.revision)
+
+    async def _follow(self) -> None:
+        try:
+            while True:
+                await self._follow_or_pause()
+        except RevisionLost:
+            self.close(HistoryReplaced())
+        except MagistrateError as error:
+            self.close(error)
+
+    async def _follow_or_pause(self) -> None:
+        """Follows the head once more, or pauses if the store is unavailable. Raises HistoryReplaced and RevisionLost,
+        and StoreUnavailable as long as nothing was read."""
+        try:
+            await self._follow_once()
+        except HistoryReplaced:
+            raise
+        except StoreUnavailable:
+            if self.newest is None:
+                raise
+            await asyncio.sleep(RETRY_SECONDS)
+            self._notify_in_time()
+
+    async def _follow_once(self) -> None:
+        """Reads up to the head, and waits until there may be more."""
+        self._wake.clear()
+        mark = self._store.mark()
+        if self.newest is None:
+            self.newest, self.newest_at = await self._log.read_newest()
+            self._tail_after = self.newest.revision
+            self._notify()
+        page = await self._log.read_page(self.newest)
+        if page.is_ahead:
+            raise HistoryReplaced
+        if page.batch.newest != self.newest:
+            self._add(page.batch)
+        if page.is_last:
+            await self._wait_for_writes(mark)
+
+    def _add(self, batch: RevisionBatch) -> None:
+        self.newest, self.newest_at = batch.newest, batch.newest_at
+        for written in batch.revisions:
+            self._tail.append(written)
+            self._memory.add(self, written.measure())
+        self._notify()
+
+    async def _wait_for_writes(self, mark: Mark) -> None:
+        """Waits until something was written since a mark, or may have been."""
+        while True:
+            is_cheap = self._store.is_newest(mark)
+            await self._pause(max(LOOK_SECONDS, LOOK_SECONDS_A_FEED * self._memory.feeds) if is_cheap else POLL_SECONDS)
+            self._notify_in_time()
+            if not self._store.is_newest(mark) and not await self._store.confirm_mark(mark):
+                return
+
+    async def _pause(self, seconds: float) -> None:
+        """Waits for so long, or until this process has written."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+
+    def _notify_in_time(self) -> None:
+        """Notifies readers if they were not for as long as they may wait."""
+        if time.monotonic() >= self._notify_at:
+            self._notify()
+
+    def _notify(self) -> None:
+        self._notify_at = time.monotonic() + HEARTBEAT_SECONDS
+        former, self.news = self.news, Event()
+        former.set()
+
+
+def _start(work: Coroutine[Any, Any, T]) -> Task[T]:
+    """Starts work for all readers: it has nothing of the context of the request that happens to be the first."""
+    return asyncio.create_task(work, context=Context())
+
+
+class RevisionFeed:
+    """Is the feed of one store in this process. It takes nothing while it has no reader."""
+
+    def __init__(self, store: Store, memory: FeedMemory) -> None:
+        self._store = store
+        self._memory = memory
+        self._following: LogFollower | None = None
+
+    @property
+    def has_readers(self) -> bool:
+        return self._following is not None
+
+    def end(self, reason: MagistrateError) -> None:
+        """Ends the iterators of all readers, who get the error."""
+        if self._following is not None:
+            self._following.close(reason)
+            self._following = None
+
+    async def follow(self, after: RevisionId | None = None) -> AsyncGenerator[RevisionBatch, None]:
+        """Yields what follows a revision, or what is the newest now: first a batch without revisions that says where
+        the reader stands, then others for ever, at least one every HEARTBEAT_SECONDS. A revision that is not written
+        yet is waited for. Iterate over it in `contextlib.aclosing`, so that the feed learns of the end at once.
+
+        Before the first batch, raises NotRetained if some of what follows is deleted, and RevisionLost if another write
+        has the number of the revision; later, both if it turns out, StoreDeleted, and HistoryReplaced. StoreUnavailable
+        is raised before the first batch, and waited out later."""
+        following = self._join()
+        try:
+            await following.require_begun()
+            batch, is_ahead = await self._begin(following, after)
+            yield batch
+            if is_ahead:
+                async for heartbeat in self._wait_for(following, batch.newest):
+                    yield heartbeat
+            while True:
+                batch = await self._read_next(following, batch.newest)
+                yield batch
+        finally:
+            self._leave(following)
+
+    def _join(self) -> LogFollower:
+        if self._following is None or self._following.ended is not None:
+            self._following = LogFollower(self._store, self._memory)
+        self._following.readers += 1
+        return self._following
+
+    def _leave(self, following: LogFollower) -> None:
+        following.readers -= 1
+        if not following.readers:
+            following.close(StoreUnavailable("nobody follows the store"))
+            if self._following is following:
+                self._following = None
+
+    async def _begin(self, following: LogFollower, after: RevisionId | None) -> tuple[RevisionBatch, bool]:
+        """Returns the first batch, and whether its revision is not written yet."""
+        if after is None:
+            return RevisionBatch((), following.find_newest(), following.newest_at), False
+        at = following.find_time(after)
+        if at is not None:
+            return RevisionBatch((), after, at), False
+        page = await following.read(after)
+        return RevisionBatch((), after, page.after_at or page.batch.newest_at), page.is_ahead
+
+    async def _wait_for(self, following: LogFollower, after: RevisionId) -> AsyncGenerator[RevisionBatch, None]:
+        """Yields heartbeats until a revision is written. Raises RevisionLost if another one is."""
+        while following.find_newest().revision < after.revision:
+            await following.news.wait()
+            following.require_open()
+            yield RevisionBatch((), after, following.newest_at)
+        if await self._store.locate(after) is not Presence.STORED:
+            raise RevisionLost
+
+    async def _read_next(self, following: LogFollower, after: RevisionId) -> RevisionBatch:
+        """Returns what follows a revision as soon as there is something, or nothing with the next heartbeat."""
+        following.require_open()
+        news = following.news
+        if (
+            after.revision >= following.find_newest().revision
+        ):  # it may be above it, if it was read from the log just now
+            await news.wait()
+            following.require_open()
+            if after.revision >= following.find_newest().revision:
+                return RevisionBatch((), after, following.newest_at)
+        while True:
+            batch = following.take(after.revision)
+            if batch is not None:
+                return batch
+            try:
+                return (await following.read(after)).batch
+            except HistoryReplaced:
+                raise
+            except StoreUnavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+                following.require_open()
