@@ -280,6 +280,8 @@ def _success(route: Route, answer: Schema | None) -> dict[str, Any]:
     success: dict[str, Any] = {"description": "done", "headers": _TOKEN_HEADERS}
     if answer is not None:
         success["content"] = {"application/json": {"schema": answer}} | (_TEXT if route.answers_text else {})
+    if route.stream is not None:
+        success["content"] = {media_type: {"schema": {"type": "string"}} for media_type in route.stream.media_types}
     return success
 
 

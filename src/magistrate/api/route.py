@@ -7,6 +7,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from magistrate.api.calls import Call, Handler
 from magistrate.api.http.body_cache import AnyLastMember
+from magistrate.api.http.streams import StreamKind
 from magistrate.api.http.unknown_members import WARRANT_PARAMETERS, find_misspelled, list_ours
 from magistrate.api.used_types import ListTypes
 from magistrate.engine.names import suggest_name
@@ -56,7 +57,8 @@ class Route:
     the handler gets a WrittenBody. `answers_text`: the answer may also be text. `is_administrative`: the audit log has
     its requests as those that give rights to callers. `reads_past`: the route reads a past state that the request names
     without `asOf`. `needs_json_type`: the body must be declared as JSON by Content-Type. `echoes_id`: the header
-    X-Request-ID comes back. `status` is that of successful answers."""
+    X-Request-ID comes back. `stream`: the value of the answer is a Stream of this kind. `status` is that of successful
+    answers."""
 
     method: str
     path: str
@@ -81,6 +83,7 @@ class Route:
     is_administrative: bool = False
     needs_json_type: bool = False
     echoes_id: bool = False
+    stream: StreamKind | None = None
     status: int = 200
     scope: Scope = field(kw_only=True)
     list_types: ListTypes = field(kw_only=True)

@@ -38,8 +38,11 @@ from magistrate.api.http.pages import (
 from magistrate.api.http.pages import HEADERS as CONSOLE_HEADERS
 from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline
 from magistrate.api.http.request_scope import (
+    ACCOUNT,
     HAS_SLASH,
     LEDGER,
+    QUERY,
+    RECEIVE,
     REQUEST_ID,
     SLASH_IN_ID,
     SPAN,
@@ -53,15 +56,13 @@ from magistrate.api.http.request_scope import (
     render_store,
 )
 from magistrate.api.http.responders import (
-    ACCOUNT,
-    QUERY,
-    RECEIVE,
     Receive,
     RouteResponder,
     Scope,
     read_source,
     require_refusable,
 )
+from magistrate.api.http.streams import OpenStreams, break_off_stream, finish_stream
 from magistrate.api.http.trace_headers import find_caller_trace
 from magistrate.api.route import Route
 from magistrate.api.route_table import ROUTES
@@ -84,6 +85,7 @@ class Running:
 
     def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Service]]) -> None:
         self.deadlines = Deadlines()
+        self.streams = OpenStreams(self.deadlines)
         self.slashed_paths: Set[str] = frozenset()
         self._opened = opened
         self._service: Service | None = None
@@ -204,7 +206,7 @@ class Application:
 
     def _respond_to_route(self, route: Route) -> tuple[str, str, Responder]:
         pipeline = Pipeline(route, self.fast_path.bodies)
-        responder = RouteResponder(lambda: self._running.service, self._running.deadlines, pipeline)
+        responder = RouteResponder(lambda: self._running.service, self._running.streams, pipeline)
         return route.method, route.path, responder.respond
 
     def _respond_to(self, pages: Sequence[public.PublicPage]) -> list[tuple[str, str, Responder]]:
@@ -227,6 +229,10 @@ class Application:
         await self._app(scope, receive, send)
         if scope["type"] == "lifespan":
             self._ledger.stopping()
+
+    def stop_streams(self) -> None:
+        """Lets the streams that are being sent end by themselves, because the server stops."""
+        self._running.streams.end_all()
 
     async def answer_admin(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request to the admin port, which has health and metrics only."""
@@ -256,9 +262,11 @@ class Application:
                 await app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
             with suppress(RuntimeError):  # nothing can be sent once a response has begun
-                stopping = errors.StoreUnavailable("the service is stopping")
-                await self._send_error(stopping, scope, send, {"connection": "close"})
+                if not await break_off_stream(scope, send):
+                    stopping = errors.StoreUnavailable("the service is stopping")
+                    await self._send_error(stopping, scope, send, {"connection": "close"})
         finally:
+            await finish_stream(scope)
             account.close()
             del scope[RECEIVE]  # it refers to the scope: only a collection would free either of them
 

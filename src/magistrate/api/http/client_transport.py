@@ -91,6 +91,11 @@ class ClientTransport:
             self._state = State.CLOSED
             self._transport.close()
 
+    def break_off(self) -> None:
+        """Closes the connection in the middle of an answer: once what was written is sent, and nothing further is."""
+        self.close()
+        self.write = self.write_small = _drop
+
     def abort(self) -> None:
         """Closes the connection at once."""
         self.connection_lost()

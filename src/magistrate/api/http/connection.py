@@ -35,6 +35,7 @@ from magistrate.api.http.connection_state import (
 from magistrate.api.http.fast_path import END_OF_HEAD, FastPath, PendingRefusal
 from magistrate.api.http.incoming_bytes import PARSED_AT_ONCE, IncomingBytes, Parsing
 from magistrate.api.http.pipeline import BEGUN, BegunRequest
+from magistrate.api.http.request_scope import TRANSPORT
 from magistrate.api.http.server_config import BoundedConfig
 
 log = structlog.get_logger()
@@ -133,14 +134,16 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
-        """Keeps the connection open for the answer if the client closes its side after sending its request. TLS has no
-        such state."""
+        """Keeps the connection open for the answer if the client closes its side after sending its request, unless the
+        answer comes in chunks: of a stream that waits for something, nothing else shows that nobody reads it. TLS has
+        no such state."""
         self._send_refusal()
         if (
             self.scheme == "https"
             or self.transport.is_lingering
             or not self._is_answering()
             or self._position is StreamPosition.BODY
+            or self.cycle.chunked_encoding
         ):
             return False
         self.cycle.keep_alive = False
@@ -349,6 +352,10 @@ class Connection(HttpToolsProtocol):
             self._start_grace()
         self._watch_reading()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reading()  # a stream writes more only when all of this has been read
+
     def resume_writing(self) -> None:
         super().resume_writing()
         self.config.unsent.hold(self, 0)
@@ -490,8 +497,9 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
         self.url, self.expect_100_continue = url, expects
         self.headers += headers
+        self.scope |= {TRANSPORT: self.transport}  # type: ignore[misc]  # servers may add entries
         if self._begun is not None:
-            self.scope |= {BEGUN: self._begun}  # type: ignore[misc]  # servers may add entries
+            self.scope |= {BEGUN: self._begun}  # type: ignore[misc]
             self._begun = None
 
     def _send_refusal(self, scheduled: PendingRefusal | None = None) -> None:

@@ -13,7 +13,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any
 
-from magistrate.errors import BodyTooSlow, DeadlineExceeded, MagistrateError
+from magistrate.errors import BodyTooSlow, DeadlineExceeded
 
 LOOK_EVERY_SECONDS = 0.05
 """Bounds the time by which a request may exceed its limit."""
@@ -69,7 +69,7 @@ class RequestDeadline:
     _cancelling: int = 0
     _left_seconds: float = 0.0
     _body_limit_ms: int | None = None
-    _fault: MagistrateError | None = None
+    _fault: Exception | None = None
 
     def __enter__(self) -> "RequestDeadline":
         task = asyncio.current_task()
@@ -103,6 +103,12 @@ class RequestDeadline:
 
     def expire(self) -> None:
         """Cancels the task, once."""
-        limit_ms, self.ends_at = self._body_limit_ms, math.inf
-        self._fault = DeadlineExceeded(self._limit_ms, self._writes) if limit_ms is None else BodyTooSlow(limit_ms)
-        self._task.cancel()
+        limit_ms = self._body_limit_ms
+        self.end(DeadlineExceeded(self._limit_ms, self._writes) if limit_ms is None else BodyTooSlow(limit_ms))
+
+    def end(self, fault: Exception) -> None:
+        """Cancels the task, once, so that the code raises this."""
+        self.ends_at = math.inf
+        if self._fault is None:
+            self._fault = fault
+            self._task.cancel()

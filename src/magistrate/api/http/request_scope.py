@@ -20,6 +20,16 @@ SPAN = "magistrate.span"
 """Name what `Application` adds to the scope of a request: SOURCE only if it is one of too many of this source that have
 no valid key, and SPAN only if it has a trace."""
 
+RECEIVE, QUERY, ACCOUNT = "magistrate.receive", "magistrate.query_string", "magistrate.account"
+"""Name the entries of the ASGI scope that have what the server passes on: how a body is received, and the query string,
+which the framework is not to read; and what counts the bytes of the answer."""
+
+TRANSPORT = "magistrate.transport"
+"""Names the entry of the ASGI scope that has the transport of the connection, which a stream that fails breaks off."""
+
+STREAM = "magistrate.stream"
+"""Names the entry of the ASGI scope that has the stream that is the answer, if it is one."""
+
 STORES_PREFIX = b"/stores/"
 _OF_A_STORE = re.compile(rb"/stores/([^/?]++)(/(?:v1|v2|fga/v1|access/v1|\.well-known)/.*+)", re.DOTALL)
 

@@ -21,16 +21,19 @@ from magistrate.api.http.answers import finish_answer
 from magistrate.api.http.connection_memory import AnswerAccount
 from magistrate.api.http.consistency_tokens import TOKEN_HEADERS, read_freshness
 from magistrate.api.http.content_coding import GzipBody, has_gzip_body
-from magistrate.api.http.deadlines import Deadlines, RequestDeadline
+from magistrate.api.http.deadlines import RequestDeadline
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.metrics import METRICS
 from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline, answer_in_history, describe_store
 from magistrate.api.http.rate_limits import name_source
 from magistrate.api.http.request_scope import (
+    ACCOUNT,
     BODY,
     CALLER,
     HAS_SLASH,
     LEDGER,
+    QUERY,
+    RECEIVE,
     REQUEST_ID,
     ROUTE,
     SLASH_IN_ID,
@@ -40,6 +43,7 @@ from magistrate.api.http.request_scope import (
     render_path,
 )
 from magistrate.api.http.request_values import LARGE_BODY_BYTES, read_parameters, require_json_type
+from magistrate.api.http.streams import OpenStreams, Stream, begin_stream
 from magistrate.errors import TooManyRefused
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.keys.callers import OPERATOR_SCOPES, Caller
@@ -50,10 +54,6 @@ from magistrate.tracing import TraceSpan
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Scope = dict[str, Any]
 
-RECEIVE, QUERY, ACCOUNT = "magistrate.receive", "magistrate.query_string", "magistrate.account"
-"""Name the entries of the ASGI scope that have what the server passes on: how a body is received, and the query string,
-which the framework is not to read; and what counts the bytes of the answer."""
-
 _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 _ADMITTED = "magistrate.admitted"
@@ -63,9 +63,10 @@ _ADMITTED = "magistrate.admitted"
 class RouteResponder:
     """Answers the requests of one route. `service` raises StoreUnavailable while it is not open."""
 
-    def __init__(self, service: Callable[[], Service], deadlines: Deadlines, pipeline: Pipeline) -> None:
+    def __init__(self, service: Callable[[], Service], streams: OpenStreams, pipeline: Pipeline) -> None:
         self._service = service
-        self._deadlines = deadlines
+        self._streams = streams
+        self._deadlines = streams.deadlines
         self._pipeline = pipeline
         self._route = pipeline.route
 
@@ -109,11 +110,14 @@ class RouteResponder:
             resp.set_header(header, token)
         resp.set_headers(answer.headers)
         resp.status = route.status
-        # A bytearray is sent as it is: copying many megabytes would take as long as rendering them.
-        resp.data = cast(bytes, await render_body(answer, memory))
-        account.resize(len(resp.data))
-        if route.is_typed:
-            resp.content_type = public.TEXT if answer.is_text else public.JSON
+        if route.stream is not None and isinstance(answer.value, Stream):
+            begin_stream(self._streams, route.stream, answer.value, req, resp)
+        else:
+            # A bytearray is sent as it is: copying many megabytes would take as long as rendering them.
+            resp.data = cast(bytes, await render_body(answer, memory))
+            account.resize(len(resp.data))
+            if route.is_typed:
+                resp.content_type = public.TEXT if answer.is_text else public.JSON
         finish_answer(req, resp)
 
     def _take_begun(self, begun: BegunRequest, req: falcon.asgi.Request, account: BodyAccount) -> None:

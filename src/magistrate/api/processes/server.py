@@ -60,6 +60,7 @@ class GracefulServer(uvicorn.Server):
         await self._source.finish()
         if self._connecting:
             await asyncio.wait(self._connecting)
+        self.config.loaded_app.stop_streams()
         await super().shutdown()
 
     async def _open_tls(self, tls: ServerTls) -> None:

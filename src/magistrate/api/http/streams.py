@@ -1,0 +1,177 @@
+"""Sends answers whose bodies are made while they are sent, in chunks, however long that takes.
+
+A piece is made when the one before it has been written, so a slow reader holds one piece in memory and delays nobody; a
+reader that takes nothing for --body-timeout-ms is cut off by its connection. An answer that fails has begun, so it
+cannot become an error: its connection is closed without the last chunk, which every client notices."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Any, NamedTuple, cast
+
+import falcon.asgi
+import structlog
+
+from magistrate.api.http.client_transport import ClientTransport
+from magistrate.api.http.connection_memory import AnswerAccount
+from magistrate.api.http.deadlines import Deadlines, RequestDeadline
+from magistrate.api.http.error_bodies import Send
+from magistrate.api.http.request_scope import ACCOUNT, RECEIVE, REQUEST_ID, STREAM, TRANSPORT, render_path
+from magistrate.errors import InvalidRequest, MagistrateError, Overloaded
+
+log = structlog.get_logger()
+
+
+class StreamKind(NamedTuple):
+    """Says which media types the streams of a route have, and how many of them a worker sends at the same time."""
+
+    media_types: tuple[str, ...]
+    max_open: int
+
+
+class Stream(NamedTuple):
+    """Represents the body of an answer that is sent while it is made. `pieces` yields its bytes; an empty piece says
+    that the work goes on. No piece may take longer than `piece_timeout_ms`. When the service stops, it calls `stop`,
+    after which the stream should end by itself; one that has not ended after --stop-timeout-ms is broken off."""
+
+    pieces: AsyncGenerator[bytes, None]
+    media_type: str
+    piece_timeout_ms: int
+    stop: Callable[[], None] | None = None
+
+
+class OpenStreams:
+    """Holds the streams that a worker is sending."""
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self.deadlines = deadlines
+        self._open: dict[SentStream, StreamKind] = {}
+        self._counts: Counter[StreamKind] = Counter()
+
+    def require_place(self, kind: StreamKind) -> None:
+        """Raises Overloaded if as many streams of a kind are open as may be."""
+        if self._counts[kind] >= kind.max_open:
+            raise Overloaded
+
+    def add(self, stream: "SentStream", kind: StreamKind) -> None:
+        self._open[stream] = kind
+        self._counts[kind] += 1
+
+    def remove(self, stream: "SentStream") -> None:
+        kind = self._open.pop(stream, None)
+        if kind is not None:
+            self._counts[kind] -= 1
+
+    def end_all(self) -> None:
+        """Lets all streams end by themselves, because the service stops."""
+        for stream in [*self._open]:
+            stream.end()
+
+
+class ClientGone(Exception):
+    """Ends the work for a stream that nobody reads any more."""
+
+
+def begin_stream(
+    streams: OpenStreams, kind: StreamKind, stream: Stream, req: falcon.asgi.Request, resp: falcon.asgi.Response
+) -> None:
+    """Makes a stream the body of an answer. Raises InvalidRequest for HTTP/1.0, which has no chunks, and Overloaded."""
+    if req.scope["http_version"] == "1.0":
+        raise InvalidRequest("This answer comes in chunks, which need HTTP/1.1")
+    resp.content_type = stream.media_type
+    sent = SentStream(streams, stream, req)
+    resp.stream = sent
+    if req.method != "HEAD":  # the framework iterates over nothing then
+        streams.require_place(kind)
+        streams.add(sent, kind)
+        req.scope[STREAM] = sent
+
+
+class SentStream:
+    """Yields the pieces of a stream to the framework, which sends each before it takes the next. `finish` must be
+    called when the answer has ended, however it did."""
+
+    def __init__(self, streams: OpenStreams, stream: Stream, req: falcon.asgi.Request) -> None:
+        self._streams = streams
+        self._stream = stream
+        self._names = {"method": req.method, "path": render_path(req), "request": req.scope[REQUEST_ID]}
+        self._account: AnswerAccount = req.scope[ACCOUNT]
+        self._transport: ClientTransport = req.scope[TRANSPORT]
+        self._receive: Callable[[], Awaitable[dict[str, Any]]] = req.scope[RECEIVE]
+        self._watch: asyncio.Task[None] | None = None
+        self._deadline: RequestDeadline | None = None
+        self._is_complete = False
+
+    def __aiter__(self) -> "SentStream":
+        return self
+
+    async def __anext__(self) -> bytes:
+        self._account.close()  # the connection holds what was sent
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._wait_until_gone())
+        while not self._transport.is_closing():
+            piece = await self._make_piece()
+            if piece is None:
+                break
+            if piece:
+                self._account.resize(len(piece))
+                return piece
+        raise StopAsyncIteration
+
+    def end(self) -> None:
+        """Lets the stream end by itself, if it can."""
+        if self._stream.stop is not None:
+            self._stream.stop()
+
+    async def finish(self) -> None:
+        """Ends the work, and breaks the answer off unless it is complete."""
+        self._streams.remove(self)
+        if self._watch is not None:
+            self._watch.cancel()
+        if not self._is_complete:
+            self._transport.break_off()
+        await self._stream.pieces.aclose()
+
+    async def _make_piece(self) -> bytes | None:
+        """Returns the next piece, or None if there is none, because the stream is complete or has failed."""
+        try:
+            with self._streams.deadlines.begin(self._stream.piece_timeout_ms, writes=False) as self._deadline:
+                return await anext(self._stream.pieces)
+        except StopAsyncIteration:
+            self._is_complete = True
+        except ClientGone:
+            pass
+        except MagistrateError as error:
+            log.warning("stream broken off", **self._names, error=error.message, cause=repr(error.__cause__))
+        except Exception as error:
+            log.error("fault", **self._names, exc_info=error)
+        finally:
+            self._deadline = None
+        if not self._is_complete:
+            self._transport.break_off()  # before the framework sends the last chunk
+        return None
+
+    async def _wait_until_gone(self) -> None:
+        """Ends the work for a piece when the client has gone: nothing else would notice that before it is written."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if self._deadline is not None:
+            self._deadline.end(ClientGone())
+
+
+async def break_off_stream(scope: dict[str, Any], send: Send) -> bool:
+    """Ends the connection of a request if its answer is a stream, and returns whether it is. The service stops, so
+    nothing waits until the client has read what was sent."""
+    if STREAM not in scope:
+        return False
+    transport: ClientTransport = scope[TRANSPORT]
+    transport.abort()
+    await send({"type": "http.response.body"})  # the server expects a last piece, which nobody gets
+    return True
+
+
+async def finish_stream(scope: dict[str, Any]) -> None:
+    """Finishes the stream of a request, if its answer was one."""
+    stream = cast(SentStream | None, scope.pop(STREAM, None))
+    if stream is not None:
+        await stream.finish()
