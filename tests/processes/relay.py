@@ -1,5 +1,5 @@
-"""A relay between a service and PostgreSQL: when it is cut, the database is away, and comes back when it is
-restored."""
+"""A relay between a service and PostgreSQL: when it is cut, the database is away, and comes back when it is restored. A
+relay that refuses counts who tries to connect meanwhile."""
 
 import socket
 import threading
@@ -18,6 +18,8 @@ class Relay:
         self._folder, self._url = folder, urlsplit(url)
         [self._server] = parse_qs(self._url.query)["host"]
         self._open: list[socket.socket] = []
+        self._refuses = False
+        self.refused = 0
         self.mend()
 
     @property
@@ -25,6 +27,7 @@ class Relay:
         return f"postgresql://postgres:sesame-of-the-relay@{self._url.path}?host={self._folder}&port={PORT}"
 
     def mend(self) -> None:
+        self._refuses = False
         path = self._folder / f".s.PGSQL.{PORT}"
         path.unlink(missing_ok=True)
         self._listening = socket.socket(socket.AF_UNIX)
@@ -33,7 +36,7 @@ class Relay:
         threading.Thread(target=self._accept, args=(self._listening,), daemon=True).start()
 
     def cut(self) -> None:
-        """Ends all connections, and refuses others."""
+        """Ends all connections, and lets nobody connect."""
         (self._folder / f".s.PGSQL.{PORT}").unlink()
         for end in (self._listening, *self._open):
             with suppress(OSError):
@@ -41,12 +44,22 @@ class Relay:
             end.close()
         self._open.clear()
 
+    def refuse(self) -> None:
+        """Ends all connections, and each other at once, which is counted in `refused`."""
+        self.cut()
+        self.mend()
+        self._refuses = True
+
     def _accept(self, listening: socket.socket) -> None:
         while True:
             try:
                 connection, _ = listening.accept()
             except OSError:
                 return
+            if self._refuses:
+                self.refused += 1
+                connection.close()
+                continue
             server = socket.socket(socket.AF_UNIX)
             server.connect(f"{self._server}/.s.PGSQL.{PORT}")
             self._open += [connection, server]

@@ -173,7 +173,7 @@ def require_outage(lines: list[dict[str, Any]], seconds: float) -> None:
 
 
 def wait_for_end(lines: list[str]) -> None:
-    """Until a line says that the outage has ended: the pool connects again at growing intervals."""
+    """Until a line says that the outage has ended."""
     wait_until(lambda: any("available again" in line for line in lines), ENDED_WITHIN_SECONDS)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -19,6 +20,7 @@ from magistrate.store.sql.postgres import CHECK_CLIENT
 from magistrate.store.sql_store import SqlStore
 from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer, run_sql, set_default
+from tests.processes.relay import relaying
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -237,3 +239,24 @@ async def test_a_server_that_accepts_connections_and_answers_nothing_is_connecte
     finally:
         await pool.close()
         server.close()
+
+
+async def test_a_server_that_is_away_for_long_is_connected_to_again_and_again(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody requests a connection meanwhile. The pauses alone, were they doubled each time, would take minutes."""
+    monkeypatch.setattr(connections, "RECONNECT_SECONDS", 0.1)
+    with relaying(tmp_path, postgres.new_migrated_url()) as relay:
+        migrate_store(settings_for(relay.url))
+        store = await open_with_one_connection(relay.url)
+        relay.refuse()
+        with pytest.raises(StoreUnavailable):
+            await read_pid(store)
+
+        deadline = time.monotonic() + 20
+        while relay.refused < 10:
+            assert time.monotonic() < deadline, f"it has tried {relay.refused} times"
+            await asyncio.sleep(0.01)
+        relay.mend()
+        await read_pid(store)
+        await store.close()

@@ -31,6 +31,10 @@ connection is dead."""
 READ_ONLY_SECONDS = 1.0
 """Limits how often all connections are replaced because one is read-only: the server itself may be, and for long."""
 
+RECONNECT_SECONDS = 3.0
+"""Limits how long the pool tries to make one connection. Its pauses double from one second on, and the next connection
+begins anew: without this limit, a pause would last two minutes when the server has been away for four."""
+
 CHECK_INTERVAL_MS = 1_000
 """Limits how long a statement runs on at the server that nobody waits for any more."""
 
@@ -92,6 +96,8 @@ class ConnectionPool:
             min_size=1,
             max_size=connections,
             timeout=self._timeout,
+            reconnect_timeout=RECONNECT_SECONDS,
+            reconnect_failed=_connect_again,
             configure=self._end_abandoned_statements,
             open=False,
         )
@@ -179,6 +185,13 @@ class ConnectionPool:
             use.connection, use.is_lost = None, connection.closed
             self.lost += connection.closed
             await self._pool.putconn(connection)
+
+
+async def _connect_again(pool: AsyncConnectionPool[Connection]) -> None:
+    """Has a pool without connections make one, even if nobody requests it, so that waiting callers get the first that
+    can be made. The pool itself would wait for the next caller."""
+    if not pool.get_stats()["pool_size"]:
+        await pool.check()
 
 
 def translate_error(error: BaseException, is_unknown: bool = False) -> Exception:
