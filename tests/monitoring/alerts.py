@@ -168,6 +168,14 @@ ALERTS = (
         "{{ $labels.instance }} has lost {{ $value | humanize }} records",
     ),
     Alert(
+        "MagistrateSpansDropped",
+        WARNING,
+        10,
+        f"{_rate('magistrate_spans_dropped_total')} > 0",
+        "Spans of sampled requests are dropped.",
+        '{{ $labels.instance }} drops {{ $value | printf "%.1f" }} spans a second',
+    ),
+    Alert(
         "MagistrateDescriptorsExhausted",
         WARNING,
         5,

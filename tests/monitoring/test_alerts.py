@@ -131,6 +131,9 @@ CASES = {
     "MagistrateRecordsLost": Case(
         dropped("audit_dropped decisions_dropped log_lines_lost", of="audit_dropped"), 5, 16, "a has lost 2 records"
     ),
+    "MagistrateSpansDropped": Case(
+        counted("magistrate_spans_dropped_total", "0x5 30+30x30"), 14, 20, "a drops 0.5 spans a second"
+    ),
     "MagistrateDescriptorsExhausted": Case(
         {
             **counted("process_open_fds", "10x3 90x20", job="magistrate", worker="1"),
