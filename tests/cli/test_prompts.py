@@ -1,15 +1,19 @@
 """What commands prompt for, and how they end when nobody answers or somebody stops them."""
 
 import ast
+import fcntl
 import os
 import pty
 import re
 import select
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +23,7 @@ from tests.cli.cases import Magistrate
 from tests.cli.every_command import ARGUMENTS, Words, write_files
 from tests.generated_docs import ROOT
 from tests.http_server import SilentHandler, serving
+from tests.processes.served_processes import wait_until
 from tests.processes.starting import start_process
 from tests.running import KEY, Client, running_service, settings_for
 
@@ -53,14 +58,20 @@ PRESS_SECONDS = 5
 LOGIN = "import os, sys; os.login_tty(0); os.execv(sys.executable, [sys.executable, '-m', 'magistrate', *sys.argv[1:]])"
 
 
-def list_files_that_call(name: str) -> set[str]:
-    found = set()
+@cache
+def list_calls() -> list[tuple[str, str]]:
+    """The last name of what is called, and the file, of every call."""
     source = ROOT / "src/magistrate"
-    for path in source.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == name:
-                found.add(str(path.relative_to(source)))
-    return found
+    return [
+        (ast.unparse(node.func).split(".")[-1], str(path.relative_to(source)))
+        for path in source.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+    ]
+
+
+def list_files_that_call(name: str) -> set[str]:
+    return {path for called, path in list_calls() if called == name}
 
 
 def test_every_question_is_asked_in_one_way() -> None:
@@ -148,6 +159,7 @@ def test_a_question_ends_well_whatever_is_typed(
     code, said = outcomes[outcome]
     with at_terminal(command, tmp_path, seeded) as (terminal, process):
         read_until(terminal, prompt)
+        wait_until(lambda: is_asleep(process.pid))
         os.write(terminal, typed)
         shown = read_until(terminal, None, pressing=b"\x03" if typed.endswith(b"\x03") else b"")
 
@@ -214,15 +226,25 @@ def test_sigint_ends_every_command_that_waits_with_130(tmp_path: Path, command: 
     assert b"Traceback" not in shown
 
 
-def wait_until_idle(pid: int) -> None:
-    """Waits until a process that works at first has not for a while, because it waits for input."""
-    used, deadline = "", time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < deadline:
-        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-        before, used = used, " ".join(rest[10:12])
-        if used == before and state == "S" and int(rest[10]) > 5:
-            return
-        time.sleep(0.5)
+def wait_until_reading(terminal: int, pid: int) -> None:
+    """Waits until a process has read a line of its terminal, and sleeps until there is another. Before, a key finds it
+    starting, or no process at all that the terminal may signal."""
+    os.write(terminal, b"\n")
+    read_until(terminal, b"\n")  # the terminal has the line when it shows it
+    stdin = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NOCTTY)
+    try:
+        wait_until(lambda: not count_unread(stdin) and is_asleep(pid), WAIT_SECONDS)
+    finally:
+        os.close(stdin)
+
+
+def count_unread(terminal: int) -> int:
+    [number] = struct.unpack("i", fcntl.ioctl(terminal, termios.FIONREAD, bytes(4)))
+    return int(number)
+
+
+def is_asleep(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("S")
 
 
 READING = (
@@ -242,9 +264,9 @@ READING = (
 @pytest.mark.parametrize("command", READING, ids=" ".join)
 def test_sigint_ends_every_command_that_reads_with_130(seeded: dict[str, str], tmp_path: Path, command: Words) -> None:
     with at_terminal(command, tmp_path, seeded) as (terminal, process):
-        wait_until_idle(process.pid)
+        wait_until_reading(terminal, process.pid)
         os.write(terminal, b"\x03")
-        shown = read_until(terminal, None)
+        shown = read_until(terminal, None, pressing=b"\x03")
 
         assert process.wait(WAIT_SECONDS) == 130, shown
     assert not re.search(b"Traceback|Error: ", shown), shown
