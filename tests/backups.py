@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.commands import main
+from tests.cli.runner import CommandRunner
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
 
@@ -62,7 +63,7 @@ LISTS = (
 
 
 def magistrate(*arguments: str | Path, typed: bytes | None = None) -> Result:
-    return CliRunner().invoke(main, [*map(str, arguments)], input=typed, env={}, prog_name="magistrate")
+    return CommandRunner().invoke(main, [*map(str, arguments)], input=typed, env={}, prog_name="magistrate")
 
 
 def done(*arguments: str | Path, typed: bytes | None = None) -> Result:

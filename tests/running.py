@@ -20,7 +20,7 @@ from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.server import server_config
 from magistrate.wiring.stores import migrate_store
 from tests.leaks import KEY as KEY
-from tests.leaks import keep_secret
+from tests.leaks import keep_secret, require_no_leak
 from tests.scenario_files import warrant_body
 from tests.socket_transport import SocketTransport
 
@@ -33,6 +33,13 @@ def settings_for(database_url: str, **given: str | int) -> Settings:
         name: str(value) for name, value in given.items()
     }
     return read_settings(flags, {})
+
+
+def require_no_secret(response: httpx.Response) -> None:
+    """Fails if an error or a metric has a secret."""
+    path = response.url.path
+    if response.status_code >= 400 or path == "/metrics":
+        require_no_leak(response.read().decode(), f"{response.request.method} {path}", known=path)
 
 
 class Client(httpx.Client):
@@ -49,6 +56,7 @@ class Client(httpx.Client):
             trust_env=False,
             verify=trust or (load_trust() if parts.scheme == "https" else False),
             transport=transport,
+            event_hooks={"response": [require_no_secret]},
         )
 
     def delete_json(self, path: str, body: Any) -> httpx.Response:

@@ -5,7 +5,6 @@ import time
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
@@ -19,6 +18,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, pin_page
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
+from tests.cli.runner import CommandRunner
 from tests.memory_source import evaluated, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import STEPS, Check, Query, Scenario, scenarios_of_the_past, warrant_body
@@ -138,5 +138,5 @@ def run(*arguments: str, token: str, client: Client) -> tuple[int, str]:
     """The exit code and the output of a command as of this token."""
     environment = {"MAGISTRATE_SERVER": str(client.base_url), "MAGISTRATE_API_KEY": KEY}
     command = [*arguments, "--no-strict", "--json", "--as-of", token]
-    ran = CliRunner().invoke(main, command, env=environment)
+    ran = CommandRunner().invoke(main, command, env=environment)
     return ran.exit_code, ran.stdout

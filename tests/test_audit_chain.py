@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import structlog
-from click.testing import CliRunner, Result
+from click.testing import Result
 from structlog.testing import capture_logs
 
 from magistrate.api.audit import log as audit_log
@@ -20,6 +20,7 @@ from magistrate.api.audit.log import CHAIN_BYTES, AuditLog, ChainedFile
 from magistrate.api.audit.records import AUDIT_FORMATS, NOT_RENDERED, LineContent
 from magistrate.cli.commands import main
 from tests.audit_records import contents, find_faults, record
+from tests.cli.runner import CommandRunner
 from tests.processes.starting import start_process
 
 ROOT = Path(__file__).parents[1]
@@ -44,7 +45,7 @@ def write(path: Path, *numbers: int, log_format: str = "json") -> None:
 
 
 def verify(*paths: Path, options: tuple[str, ...] = ()) -> Result:
-    return CliRunner().invoke(main, ["audit", "verify", *map(str, paths), *options], prog_name="magistrate")
+    return CommandRunner().invoke(main, ["audit", "verify", *map(str, paths), *options], prog_name="magistrate")
 
 
 def faults(path: Path) -> list[int]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
@@ -15,6 +14,7 @@ from magistrate.errors import NotFound
 from magistrate.operations.context import Context
 from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.readers import prefetching_reader
+from tests.cli.runner import CommandRunner
 from tests.memory_source import evaluated, found_paths, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import (
@@ -120,7 +120,7 @@ def test_a_scenario_over_http_and_on_the_command_line(scenario: Scenario, store_
         demand_answer(question, over_http.json())
         short = store_client.post("/v2/check", json=body)
         demand_answer(msgspec.structs.replace(question, path=None), short.json())
-        ran = CliRunner().invoke(
+        ran = CommandRunner().invoke(
             main,
             [
                 *("check", "--no-strict", question.ask, "--context", json.dumps(question.context)),

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from click.testing import CliRunner
 
 from magistrate.cli.commands import main
 from magistrate.config.api_keys import read_api_key_file
@@ -15,6 +14,7 @@ from magistrate.config.settings import adopt_client_key, read_client_settings, r
 from magistrate.config.settings_table import SETTINGS, Setting, Settings
 from magistrate.errors import InvalidSetting
 from magistrate.wiring import server
+from tests.cli.runner import CommandRunner
 
 
 def test_the_defaults_are_those_of_the_table() -> None:
@@ -140,7 +140,7 @@ def test_the_flag_of_an_origin_may_be_repeated(monkeypatch: pytest.MonkeyPatch) 
     flags = ["--cors-origin", "https://a.example", "--cors-origin", "http://b.example:1"]
 
     for given, variable in ((flags, "*"), ([], "*")):
-        ran = CliRunner().invoke(main, ["serve", *given], env={"MAGISTRATE_CORS_ORIGIN": variable})
+        ran = CommandRunner().invoke(main, ["serve", *given], env={"MAGISTRATE_CORS_ORIGIN": variable})
         assert ran.exit_code == 0, ran.output
 
     assert [settings.cors_origins for settings in started] == [("https://a.example", "http://b.example:1"), ("*",)]
@@ -198,7 +198,7 @@ def test_a_boolean_flag_may_stand_alone(
     started: list[Settings] = []
     monkeypatch.setattr(server, "serve", lambda settings, *_: started.append(settings))
 
-    ran = CliRunner().invoke(main, ["serve", *arguments], env={"MAGISTRATE_API_KEYS": "k" * 16})
+    ran = CommandRunner().invoke(main, ["serve", *arguments], env={"MAGISTRATE_API_KEYS": "k" * 16})
 
     assert ran.exit_code == 0, ran.output
     assert [(settings.fast_path, settings.access_log) for settings in started] == [expected]

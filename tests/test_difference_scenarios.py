@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
@@ -18,6 +17,7 @@ from magistrate.operations.difference.revisions import RevisionsRequest, list_di
 from magistrate.store.contract.revisions import RevisionId
 from tests.access import AccessRow, difference
 from tests.access import access as access_of
+from tests.cli.runner import CommandRunner
 from tests.memory_source import model_of
 from tests.running import KEY, Client
 from tests.scenario_files import (
@@ -141,7 +141,7 @@ def on_the_command_line(client: Client, asked: Difference, tokens: dict[Step, st
         typed = json.dumps(proposal_body(asked))
     else:
         command += [f"--create={text}" for text in asked.create] + [f"--delete={text}" for text in asked.delete]
-    ran = CliRunner().invoke(main, command, env=environment, input=typed)
+    ran = CommandRunner().invoke(main, command, env=environment, input=typed)
     assert ran.exit_code == 0, ran.output
     printed: dict[str, Any] = json.loads(ran.stdout)
     return printed

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 
 from benchmarks.counting import CountingDatabase
 from magistrate.api.endpoints.explain import render_explained
@@ -16,6 +15,7 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.operations.checks.explain import ExplainedCheck, explain_check
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from tests.cli.runner import CommandRunner
 from tests.memory_source import completed, explained, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import Explain, Scenario, explain_scenarios
@@ -126,9 +126,11 @@ def test_an_explanation_over_http_and_on_the_command_line(scenario: Scenario, st
         assert summary(over_http.json(), question) == question
         context = ("--context", json.dumps(question.context))
         environment = {"MAGISTRATE_SERVER": str(store_client.base_url), "MAGISTRATE_API_KEY": KEY}
-        ran = CliRunner().invoke(main, ["explain", "--no-strict", question.ask, *context, "--json"], env=environment)
+        ran = CommandRunner().invoke(
+            main, ["explain", "--no-strict", question.ask, *context, "--json"], env=environment
+        )
         assert ran.exit_code == (0 if question.answer else 1)
         assert summary(json.loads(ran.stdout), question) == question
-        in_words = CliRunner().invoke(main, ["explain", "--no-strict", question.ask, *context], env=environment)
+        in_words = CommandRunner().invoke(main, ["explain", "--no-strict", question.ask, *context], env=environment)
         assert in_words.stdout.splitlines()[0] == ("allowed" if question.answer else "denied")
         assert len(in_words.stdout.splitlines()) > len(question.because or ())

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
@@ -19,6 +18,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
 from tests import oracle, oracle_queries
+from tests.cli.runner import CommandRunner
 from tests.oracle_queries import Facts, Row
 from tests.running import KEY, Client
 from tests.scenario_files import (
@@ -251,7 +251,7 @@ def test_queries_over_http_and_on_the_command_line(scenario: Scenario, store_cli
         body = {"q": query.q, "context": query.context, "limit": 1000, **contextual}
         posted = store_client.post("/v2/query", json=body)
         counted = store_client.post("/v2/query", json=body | {"limit": 1, "total": True})
-        ran = CliRunner().invoke(
+        ran = CommandRunner().invoke(
             main,
             [
                 *("query", "--no-strict", query.q, "--context", context, "--json", "--all"),

@@ -9,11 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
-from click.testing import CliRunner
 
 from magistrate.api.http.rate_limits import SECOND_NS, StoreRates, open_slots
 from magistrate.cli.commands import main
 from tests.api.raw_requests import ALLOWED, DRIVEN
+from tests.cli.runner import CommandRunner
 from tests.fga.requests import fga_warrant
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, running_service, settings_for
@@ -112,10 +112,10 @@ def test_an_import_beyond_a_limit_stops_at_its_chunk(client: Client, database_ur
     file.write_text("".join(lines))
     command = ["import", str(file), "--database-url", database_url, "--chunk", "10"]
 
-    refused = CliRunner().invoke(main, command, env={}, prog_name="magistrate")
+    refused = CommandRunner().invoke(main, command, env={}, prog_name="magistrate")
     stored = client.get("/v2/warrants", params={"limit": 100}).json()["results"]
     limit(client, "default", warrants=40)
-    resumed = CliRunner().invoke(main, command, env={}, prog_name="magistrate")
+    resumed = CommandRunner().invoke(main, command, env={}, prog_name="magistrate")
 
     assert (refused.exit_code, len(stored)) == (2, 20), refused.output
     assert "the store may hold 25 warrants" in refused.output

@@ -6,10 +6,10 @@ import subprocess
 import sys
 from typing import Any
 
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.commands import main
-from tests.leaks import require_no_leak
+from tests.cli.runner import CommandRunner
 from tests.running import KEY
 
 
@@ -22,10 +22,9 @@ class Magistrate:
 
     def __call__(self, *arguments: str, typed: str | None = None, **environment: str | None) -> Result:
         """Any exit code; `environment` is laid over that of the caller."""
-        result = CliRunner().invoke(
+        result = CommandRunner().invoke(
             main, arguments, input=typed, env=self._environment | environment, prog_name="magistrate"
         )
-        require_no_leak(result.stderr, "stderr")
         return result
 
     def done(self, *arguments: str, typed: str | None = None) -> str:

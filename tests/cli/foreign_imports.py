@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.commands import main
+from tests.cli.runner import CommandRunner
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [*map(str, arguments)], env={}, prog_name="magistrate")
+    return CommandRunner().invoke(main, [*map(str, arguments)], env={}, prog_name="magistrate")
 
 
 def import_files(url: str, *arguments: str | Path) -> Result:

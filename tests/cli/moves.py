@@ -1,8 +1,9 @@
 """`magistrate import --from-warrant` in this process."""
 
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.commands import main
+from tests.cli.runner import CommandRunner
 from tests.reference_server import KEY as OLD_KEY
 from tests.reference_server import Reference, reference_server
 from tests.running import KEY
@@ -12,7 +13,7 @@ def moved(url: str, database_url: str, *arguments: str, key: str | None = KEY) -
     """What `import --from-warrant` does, the key in the environment."""
     options = ["import", "--from-warrant", url, "--database-url", database_url, *arguments]
     environment = {"MAGISTRATE_WARRANT_API_KEY": key}
-    return CliRunner().invoke(main, options, env=environment, prog_name="magistrate")
+    return CommandRunner().invoke(main, options, env=environment, prog_name="magistrate")
 
 
 def moved_from(reference: Reference, database_url: str, *arguments: str) -> Result:

@@ -13,7 +13,6 @@ from typing import Any
 
 import apsw
 import pytest
-from click.testing import CliRunner
 
 from magistrate.cli.commands import main
 from magistrate.operations.keys.caller_keys import KeyDraft, create_key
@@ -23,6 +22,7 @@ from magistrate.wiring import diagnosis
 from magistrate.wiring.contexts import open_context
 from magistrate.wiring.stores import migrate_store
 from tests.certificates import Authority
+from tests.cli.runner import CommandRunner
 from tests.databases import PostgresServer
 from tests.leaks import keep_secret, require_no_leak
 from tests.running import settings_for
@@ -36,7 +36,7 @@ def run(environment: Mapping[str, str], *arguments: str) -> tuple[int, str]:
     """The exit code and the output."""
     variables = {f"MAGISTRATE_{name.upper()}": text for name, text in {**QUIET, **environment}.items()}
     keep_secret(environment.get("api_keys", "").split(","))
-    result = CliRunner().invoke(main, ["doctor", *arguments], env=variables, prog_name="magistrate")
+    result = CommandRunner().invoke(main, ["doctor", *arguments], env=variables, prog_name="magistrate")
     require_no_leak(result.output, "what doctor finds")
     return result.exit_code, result.stdout
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.commands import main
 from magistrate.config.api_keys import read_api_key_file
@@ -15,6 +15,7 @@ from magistrate.errors import InvalidSetting
 from magistrate.wiring import playground, server
 from tests.cli.cases import Magistrate
 from tests.cli.every_command import ARGUMENTS, Words, list_commands, write_files
+from tests.cli.runner import CommandRunner
 from tests.generated_docs import ROOT
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY
@@ -67,7 +68,7 @@ def test_no_command_minds_the_variables_of_a_container_platform(in_folder: Path,
     away = {"MAGISTRATE_SERVER": "http://127.0.0.1:1", "MAGISTRATE_API_KEY": KEY}
 
     def run(environment: dict[str, str]) -> Result:
-        return CliRunner().invoke(main, [*command, *ARGUMENTS[command]], env=away | environment, input="")
+        return CommandRunner().invoke(main, [*command, *ARGUMENTS[command]], env=away | environment, input="")
 
     plain, linked = run({}), run(LINKS)
 
@@ -124,7 +125,7 @@ def given_keys(monkeypatch: pytest.MonkeyPatch, *flags: str, **environment: str)
     """The keys that `serve` begins with, and whether they are those of clients."""
     started: list[Settings] = []
     monkeypatch.setattr(server, "serve", lambda settings, *_: started.append(settings))
-    ran = CliRunner().invoke(main, ["serve", *flags], env=environment)
+    ran = CommandRunner().invoke(main, ["serve", *flags], env=environment)
     assert ran.exit_code == 0, ran.output
     return started[0].api_keys, started[0].has_client_key
 
@@ -190,5 +191,5 @@ def test_keys_that_stand_in_the_documents_are_refused(tmp_path: Path) -> None:
                 read_settings(flags, environment)
         with pytest.raises(InvalidSetting, match=r"line 2 of \S+ is an example of the documentation"):
             read_api_key_file(str(tmp_path / "keys"))
-        ran = CliRunner().invoke(main, ["doctor"], env={"MAGISTRATE_API_KEY": key})
+        ran = CommandRunner().invoke(main, ["doctor"], env={"MAGISTRATE_API_KEY": key})
         assert (ran.exit_code, "is an example of the documentation" in ran.stdout) == (2, True)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.commands import main
+from tests.cli.runner import CommandRunner
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
 from tests.killing import kill_when
@@ -28,7 +29,7 @@ DOCUMENT = {"type": "document", "relations": {"viewer": {}}}
 
 
 def magistrate(*arguments: str, typed: bytes | None = None) -> Result:
-    return CliRunner().invoke(main, ["import", *arguments], input=typed, env={}, prog_name="magistrate")
+    return CommandRunner().invoke(main, ["import", *arguments], input=typed, env={}, prog_name="magistrate")
 
 
 def written(*lines: Any) -> bytes:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.administration.keys import SCOPES
 from magistrate.cli.commands import main
@@ -16,6 +16,7 @@ from magistrate.operations.keys.caller_keys import key_digest
 from magistrate.operations.keys.callers import Scope
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.stores import migrate_store
+from tests.cli.runner import CommandRunner
 from tests.databases import dump
 from tests.issuing import wait_for_key
 from tests.running import KEY, Client, running_service
@@ -27,7 +28,7 @@ PRINTED = re.compile(
 
 
 def reset(url: str) -> Result:
-    return CliRunner().invoke(main, ["keys", "reset", "--database-url", url], env={}, prog_name="magistrate")
+    return CommandRunner().invoke(main, ["keys", "reset", "--database-url", url], env={}, prog_name="magistrate")
 
 
 def printed_key(ran: Result) -> str:
@@ -77,7 +78,7 @@ def test_a_database_that_is_not_migrated_gets_no_key(tmp_path: Path) -> None:
 
 def run(url: str, key: str, *arguments: str) -> Result:
     environment = {"MAGISTRATE_SERVER": url, "MAGISTRATE_API_KEY": key}
-    return CliRunner().invoke(main, ["keys", *arguments], env=environment, prog_name="magistrate")
+    return CommandRunner().invoke(main, ["keys", *arguments], env=environment, prog_name="magistrate")
 
 
 def secret_of(ran: Result) -> str:

@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.commands import main
 from magistrate.store.migration import migrations
 from magistrate.wiring.stores import migrate_store
+from tests.cli.runner import CommandRunner
 from tests.databases import dump, run_sql
 from tests.processes.service_process import read_failed_start
 from tests.running import settings_for
@@ -17,7 +18,7 @@ NEWEST = len(migrations())
 
 
 def run(*arguments: str, **variables: str) -> Result:
-    return CliRunner().invoke(main, arguments, env=variables, prog_name="magistrate")
+    return CommandRunner().invoke(main, arguments, env=variables, prog_name="magistrate")
 
 
 def test_a_plan_changes_nothing(empty_database_url: str, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -24,6 +23,7 @@ from magistrate.config.settings_table import CLIENT_SETTINGS, SETTINGS, Setting
 from magistrate.errors import RequestRefused
 from tests.certificates import Authority
 from tests.cli.cases import Magistrate
+from tests.cli.runner import CommandRunner
 from tests.http_server import SilentHandler, serving
 from tests.running import KEY, running_service, settings_for
 
@@ -258,4 +258,4 @@ def test_a_client_command_does_not_import_the_server() -> None:
 def test_serve_ends_with_2_if_it_is_called_wrongly_and_with_1_if_it_cannot_start(
     arguments: list[str], code: int
 ) -> None:
-    assert CliRunner().invoke(main, ["serve", *arguments], env={}).exit_code == code
+    assert CommandRunner().invoke(main, ["serve", *arguments], env={}).exit_code == code

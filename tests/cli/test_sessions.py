@@ -4,13 +4,14 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.commands import main
 from magistrate.operations.sessions import session_keys
 from magistrate.wiring.stores import migrate_store
 from tests.api.check_answers import ALLOWED
 from tests.cli.cases import Magistrate
+from tests.cli.runner import CommandRunner
 from tests.running import settings_for
 from tests.sessions import INVALID, serving
 
@@ -18,7 +19,7 @@ ENDED = "All sessions are ended: running services refuse their tokens within 10 
 
 
 def revoke(url: str) -> Result:
-    return CliRunner().invoke(main, ["sessions", "revoke", "--database-url", url], env={}, prog_name="magistrate")
+    return CommandRunner().invoke(main, ["sessions", "revoke", "--database-url", url], env={}, prog_name="magistrate")
 
 
 def test_a_running_service_refuses_tokens_that_are_revoked_and_makes_new_ones(

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.commands import main
 from tests.cli.cases import Magistrate
+from tests.cli.runner import CommandRunner
 from tests.issuing import wait_for_key
 from tests.running import KEY, Client, running_service, settings_for
 
@@ -195,7 +196,7 @@ def test_stores_are_shown_by_what_they_hold_where_their_requests_are_not_known(o
 
 
 def run(*arguments: str, **environment: str) -> Result:
-    return CliRunner().invoke(main, arguments, env=environment, prog_name="magistrate")
+    return CommandRunner().invoke(main, arguments, env=environment, prog_name="magistrate")
 
 
 def test_an_import_into_a_store_of_a_database_is_seen_there_alone(database_url: str, tmp_path: Path) -> None:

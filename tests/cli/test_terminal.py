@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from magistrate.cli.commands import main
 from magistrate.client import Client as ServiceClient
@@ -17,6 +17,7 @@ from magistrate.errors import RequestRefused
 from magistrate.terminal import printable, printable_json, printable_lines
 from magistrate.wiring import server
 from tests.cli.every_command import ARGUMENTS, Words, write_files
+from tests.cli.runner import CommandRunner
 from tests.generated_docs import ROOT
 from tests.running import KEY, Client, running_service, settings_for
 
@@ -108,7 +109,7 @@ def url(service: str) -> str:
 def run(url: str, folder: Path, *command: str, typed: str = "") -> Result:
     write_files(folder)
     environment = {"MAGISTRATE_SERVER": url, "MAGISTRATE_API_KEY": KEY}
-    return CliRunner().invoke(main, command, env=environment, input=typed, prog_name="magistrate")
+    return CommandRunner().invoke(main, command, env=environment, input=typed, prog_name="magistrate")
 
 
 def assert_is_safe(ran: Result) -> None:

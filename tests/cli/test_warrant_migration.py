@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from magistrate.cli.commands import main
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.stores import migrate_store
 from tests.cli.moves import lines_of, moved, moved_from
+from tests.cli.runner import CommandRunner
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
 from tests.ids import id_message
@@ -392,7 +392,7 @@ def test_what_cannot_be_done_is_reported_and_ends_with_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    ran = CliRunner().invoke(main, ["import", *arguments], env={}, prog_name="magistrate")
+    ran = CommandRunner().invoke(main, ["import", *arguments], env={}, prog_name="magistrate")
 
     assert ran.exit_code == 2
     assert told in ran.stderr
@@ -408,7 +408,7 @@ def large_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "all.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     url = f"sqlite:///{folder}/old.db"
     arguments = ["import", str(folder / "all.jsonl"), "--database-url", url]
-    assert CliRunner().invoke(main, arguments, env={}).exit_code == 0
+    assert CommandRunner().invoke(main, arguments, env={}).exit_code == 0
     with running_service(settings_for(url)) as service:
         yield service
 

@@ -14,6 +14,7 @@ from types import TracebackType
 import httpx
 
 from magistrate.cli.commands import main
+from tests.leaks import keep_secret, require_no_leak
 from tests.running import KEY, Client
 
 STARTED_WITHIN_SECONDS = 60
@@ -28,17 +29,21 @@ class ForkedService:
 
     def __init__(self, folder: Path, **settings: str) -> None:
         self._printed = folder / "printed"
+        self._errors = folder / "errors"
         self._printed.unlink(missing_ok=True)
         os.mkfifo(self._printed)
+        keep_secret(settings.get("api_key", "").split(","))
         environment = {f"MAGISTRATE_{name.upper()}": value for name, value in settings.items()}
-        self._process: ForkServerProcess = _FORKING.Process(target=_serve, args=(folder, self._printed, environment))
+        self._process: ForkServerProcess = _FORKING.Process(
+            target=_serve, args=(folder, self._printed, self._errors, environment)
+        )
         self._process.start()
 
     def __enter__(self) -> "ForkedService":
         """Waits until the service is ready; `url` is there from then on."""
         self._output = self._printed.open()  # open until it ends, as a terminal is
         line = self._output.readline()
-        assert line.startswith("Magistrate listens on "), line
+        assert line.startswith("Magistrate listens on "), line + self._errors.read_text()
         self.url = line.split()[3]
         with httpx.Client(base_url=self.url, trust_env=False, timeout=STARTED_WITHIN_SECONDS) as client:
             # The socket is open already; the answer waits for the service.
@@ -51,6 +56,7 @@ class ForkedService:
         self._process.kill()
         self._process.join()
         self._output.close()
+        require_no_leak(self._errors.read_text(), "the log")
 
     def client(self) -> Client:
         return Client(self.url, KEY)
@@ -62,12 +68,12 @@ class ForkedService:
         assert self._process.exitcode == -signal.SIGKILL
 
 
-def _serve(folder: Path, printed: Path, environment: dict[str, str]) -> None:
+def _serve(folder: Path, printed: Path, errors: Path, environment: dict[str, str]) -> None:
     """What the new process does: becomes the command as it would be in this folder with these variables."""
     for name in [name for name in os.environ if name.startswith("MAGISTRATE_")]:
         del os.environ[name]
     os.environ.update(environment, TMPDIR=str(folder))
     os.chdir(folder)
-    output = os.open(printed, os.O_WRONLY)
-    os.dup2(output, sys.stdout.fileno())
+    for path, stream in ((printed, sys.stdout), (errors, sys.stderr)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream.fileno())
     main(["serve", "--port", "0", "--workers", "1"])
