@@ -241,6 +241,35 @@ class Client:
         `grace_seconds`."""
         return self._object("POST", f"/v2/keys/{_segment(key_id)}/rotate", {"graceSeconds": grace_seconds})
 
+    def create_webhook(self, webhook: Json) -> Json:
+        """Creates a webhook: `url`, and perhaps filters, `description` and `enabled`. Returns it with its `secret`."""
+        return self._object("POST", "/v2/webhooks", webhook)
+
+    def get_webhook(self, webhook: str) -> Json:
+        return self._object("GET", f"/v2/webhooks/{_segment(webhook)}")
+
+    def webhooks(self, page_size: int = PAGE_SIZE) -> Iterator[Json]:
+        """Yields the webhooks in the order of creation; pages are requested as they are needed."""
+        return self._list("/v2/webhooks", {}, page_size)
+
+    def update_webhook(self, webhook: str, change: Json) -> Json:
+        return self._object("PATCH", f"/v2/webhooks/{_segment(webhook)}", change)
+
+    def delete_webhook(self, webhook: str) -> None:
+        self._send("DELETE", f"/v2/webhooks/{_segment(webhook)}")
+
+    def rotate_webhook(self, webhook: str) -> Json:
+        """Replaces the secret of a webhook, and returns the webhook with the new one."""
+        return self._object("POST", f"/v2/webhooks/{_segment(webhook)}/rotate", {})
+
+    def replay_webhook(self, webhook: str, since: str) -> Json:
+        return self._object("POST", f"/v2/webhooks/{_segment(webhook)}/replay", {"since": since})
+
+    def webhook_deliveries(self, webhook: str) -> list[Json]:
+        """Returns the last attempts to deliver to a webhook, the newest first."""
+        listed: list[Json] = self._object("GET", f"/v2/webhooks/{_segment(webhook)}/deliveries")["results"]
+        return listed
+
     def create_store(self, store: Json) -> Json:
         """Creates a store: `name`, and perhaps `description`, `limits` and `from`."""
         return self._object("POST", STORES_PATH, store)

@@ -26,7 +26,7 @@ CURSORS = (
     "<cursor-events>",
     "<cursor-types>",
 )
-KEYS = ("<key-id>", "<key>", "<secret>")
+KEYS = ("<key-id>", "<key>", "<secret>", "<webhook>")
 DECISIONS = ("<decision>", "<request-id>", "<key-id>")
 STORES = ("<store>", "<store-id>")
 TOKENS = ("<token>", "<old-token>", "<store-id>")
@@ -155,6 +155,13 @@ BODIES: Mapping[str, Sequence[Any]] = {
         {"name": "other", "scopes": ["check"], "objectTypes": ["<type>", "<near-type>"]},
     ),
     "keys/{id}/rotate": ({},),
+    "webhooks": (
+        {"url": "https://127.0.0.1/<key>", "objectType": ["<type>"]},
+        {"url": "https://8.8.8.8/hook", "enabled": False, "objectType": ["<type>", "<near-type>"]},
+    ),
+    "webhooks/{id}": ({"description": "other"}, {"enabled": False}),
+    "webhooks/{id}/rotate": ({},),
+    "webhooks/{id}/replay": ({"since": "<token>"}, {"since": "<old-token>"}),
     "stores": ({"name": "<store>"}, {"name": "other", "from": "<store>"}, {"name": "other", "from": "<store-id>"}),
     "stores/{store}": ({"name": "other"}, {"limits": {"warrants": 1}}),
     "evaluation": ENTITIES,

@@ -91,6 +91,9 @@ def fill_store(operator: Client, mark: str) -> StoreValues:
         query = f"select {named['type']} where user:{named['user']} is {named['relation']}"
         session = client.post("/v2/sessions", json={"type": "sess", "userId": named["user"]}).json()["token"]
 
+        hook = {"url": "https://8.8.8.8/hook", "description": f"{mark}webhook", "enabled": False}
+        webhook = client.post("/v2/webhooks", json=hook).json()
+
         def cursor(path: str, **parameters: Any) -> str:
             return str(client.get(path, params={**parameters, "limit": 1}).json()["nextCursor"])
 
@@ -106,6 +109,7 @@ def fill_store(operator: Client, mark: str) -> StoreValues:
             "token": checked.headers["Warrant-Token"],
             "old-token": old_token,
             "session": session,
+            "webhook": webhook["id"],
             "cursor-objects": cursor("/v2/objects"),
             "cursor-warrants": cursor("/v2/warrants"),
             "cursor-query": cursor("/v2/query", q=query),
@@ -238,6 +242,7 @@ def test_nothing_of_another_store_is_told_or_changed(stores: TwoStores, route: R
                 "/v2/warrants",
                 "/v2/objects",
                 "/v2/keys",
+                "/v2/webhooks",
                 "/v2/model",
             )
         )

@@ -83,6 +83,9 @@ NO_STATEMENTS = {"LOCK_HEAD": "is for PostgreSQL", "READ_ROWS": "is the beginnin
 ABOUT_ALL_STORES = {
     "backups.INSERT_RESTORED_KEY": "leaves out a key that any store has",
     "keys.LIST_ALL_KEYS": "reads the keys of all stores",
+    "webhooks.COUNT_ALL_WEBHOOKS": "counts those of all stores for metrics",
+    "webhooks.LIST_DUE_WEBHOOKS": "finds those of all stores that have something to be delivered",
+    "webhooks.LIST_STORES_WITH_WEBHOOKS": "finds the stores whose secrets are to be encrypted",
     "revisions.LAST_WRITE": "shows an operator when the database was last written to",
     "schema.INSERT_MIGRATION": "is about the schema",
     "schema.READ_VERSION": "is about the schema",

@@ -19,6 +19,7 @@ from magistrate.api.endpoints import (
     sessions,
     stores,
     warrants,
+    webhooks,
     writes,
 )
 from magistrate.api.endpoints.models import ModelTestBody
@@ -74,6 +75,7 @@ from magistrate.operations.models.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.models.policies import POLICY_LIST
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
 from magistrate.operations.stores.stores import STORE_LIST
+from magistrate.operations.webhooks.webhooks import WEBHOOK_LIST
 from magistrate.operations.writes.objects import OBJECT_LIST
 from magistrate.operations.writes.warrants import FILTERS, WARRANT_LIST
 
@@ -168,6 +170,7 @@ _check = partial(
 )  # fmt: skip
 _record = partial(Route, scope=Scope.EVENTS)
 _operate = partial(Route, scope=Scope.STORES, list_types=list_none, is_administrative=True)
+_hook = partial(Route, scope=Scope.WEBHOOKS, list_types=list_all, is_administrative=True)
 _key = partial(Route, scope=Scope.KEYS, list_types=list_none, is_administrative=True)
 
 V2_ROUTES: tuple[Route, ...] = (
@@ -319,6 +322,26 @@ V2_ROUTES: tuple[Route, ...] = (
         "POST", "/v2/keys/{id}/rotate", keys.rotate, "Replace the secret of a key",
         writes=True, is_repeatable=True, may_lack_body=True,
     ),
+    _hook(
+        "POST", "/v2/webhooks", webhooks.create, "Create a webhook, to which later changes are sent",
+        writes=True, is_repeatable=True, may_conflict=True,
+    ),
+    _hook("GET", "/v2/webhooks", webhooks.list_page, "List webhooks", parameters=list_parameters(WEBHOOK_LIST)),
+    _hook("GET", "/v2/webhooks/{id}", webhooks.get, "Get a webhook"),
+    _hook(
+        "PATCH", "/v2/webhooks/{id}", webhooks.update, "Replace the URL or filters of a webhook, or enable it",
+        writes=True, may_conflict=True,
+    ),
+    _hook("DELETE", "/v2/webhooks/{id}", webhooks.delete, "Delete a webhook", writes=True),
+    _hook(
+        "POST", "/v2/webhooks/{id}/rotate", webhooks.rotate, "Replace the secret of a webhook",
+        writes=True, is_repeatable=True, may_lack_body=True,
+    ),
+    _hook(
+        "POST", "/v2/webhooks/{id}/replay", webhooks.replay, "Send all changes after a token again",
+        writes=True, is_repeatable=True, may_conflict=True, reads_past=True,
+    ),
+    _hook("GET", "/v2/webhooks/{id}/deliveries", webhooks.list_deliveries, "List the last attempts to deliver"),
     _operate(
         "POST", "/v2/stores", stores.create, "Create a store, with a model, warrants and keys of its own",
         writes=True, is_repeatable=True, may_conflict=True,

@@ -18,6 +18,7 @@ from magistrate.cli.administration.migrate import migrate
 from magistrate.cli.administration.playground import EXAMPLES, playground
 from magistrate.cli.administration.sessions import sessions
 from magistrate.cli.administration.stores import stores
+from magistrate.cli.administration.webhooks import webhooks
 from magistrate.cli.checks.check import check
 from magistrate.cli.checks.diff import diff
 from magistrate.cli.checks.events import events
@@ -121,6 +122,7 @@ for command in (
     export,
     sessions,
     keys,
+    webhooks,
     stores,
     playground,
     migrate,

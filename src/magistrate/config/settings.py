@@ -7,6 +7,7 @@ scheme."""
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 from magistrate.config.api_keys import read_long_api_keys, split_api_keys
@@ -54,6 +55,17 @@ def read_public_url(text: str) -> str:
     if text and not _URL.fullmatch(text):
         raise InvalidSetting(f"public_url: {text!r} is no URL; write https://host or https://host/path")
     return text.rstrip("/")
+
+
+def read_networks(text: str) -> tuple[str, ...]:
+    """Returns the networks in a text, in which they are separated by commas. Raises InvalidSetting."""
+    networks = [part.strip() for part in text.split(",")] if text else []
+    for network in networks:
+        try:
+            ip_network(network)
+        except ValueError as error:
+            raise InvalidSetting(f"webhook_allow_networks: {error}; write it as in 10.1.0.0/16") from None
+    return tuple(networks)
 
 
 ANY_ORIGIN = "*"
@@ -151,6 +163,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
     origins = read_cors_origins(str(values.pop("cors_origin")))
     public_url = read_public_url(str(values.pop("public_url")))
+    networks = read_networks(str(values.pop("webhook_allow_networks")))
     if values["cors_all_routes"] and not origins:
         raise InvalidSetting("cors_all_routes has no effect without cors_origin")
     _refuse_half_a_provider(values)
@@ -167,6 +180,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
         api_keys=read_long_api_keys(api_key),
         cors_origins=origins,
         public_url=public_url,
+        webhook_networks=networks,
         **values,  # type: ignore[arg-type]  # each value was read by its row, which knows the type
     )
 

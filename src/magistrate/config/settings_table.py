@@ -337,6 +337,13 @@ class Settings:
         name="cors_origin",
     )
     cors_all_routes: bool = define(False, "whether such pages may call all routes, with an API key")
+    webhook_networks: tuple[str, ...] = define(
+        "",
+        "a network, as in 10.1.0.0/16, to whose addresses webhooks may be sent although they are private; the flag may "
+        "be repeated, the variable has commas",
+        is_repeatable=True,
+        name="webhook_allow_networks",
+    )
     retention_hours: int = define(
         168, "how long replaced and deleted rows stay readable at their revisions (7 days)", within=(1, 87_600)
     )

@@ -16,6 +16,7 @@ from magistrate.operations.readers.shared_reads import SharedReads
 from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.operations.watch.revision_feed import RevisionFeed
+from magistrate.operations.webhooks.receivers import WebhookOptions
 from magistrate.store.contract.new_rows import Once, Stamp
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stores import DEFAULT_STORE, Stores
@@ -72,6 +73,7 @@ class Context:
     requests_per_second: int | None = None
     stores: Stores | None = None
     """Is None for commands that work on one store."""
+    webhooks: WebhookOptions = field(default_factory=WebhookOptions)
 
     def replace_caches(self, caches: Caches) -> None:
         """Takes these caches in place of those that are of a history that the store has no more. What runs may still

@@ -35,9 +35,15 @@ from magistrate.store.contract.stored_rows import (
     StoredObjectType,
     StoredPolicy,
 )
+from magistrate.store.contract.webhooks import (
+    NewWebhook,
+    StoredWebhook,
+    WebhookAttempt,
+    WebhookSecrets,
+)
 from magistrate.store.database import Database, Row, Rows, Script
 from magistrate.store.migration import migrations
-from magistrate.store.scripts import backups, batches, events, keys, models, objects, retention, warrants
+from magistrate.store.scripts import backups, batches, events, keys, models, objects, retention, warrants, webhooks
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.backups import (
     LIST_ALL_DIGESTS,
@@ -70,6 +76,7 @@ from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.reads import objects_statement, split_objects
 from magistrate.store.sql.requests import FIND_IMPORT
 from magistrate.store.sql.versions import VersionedStatements
+from magistrate.store.sql.webhooks import GET_WEBHOOK, LIST_ATTEMPTS, LIST_WEBHOOKS, READ_SECRETS
 from magistrate.store.sql_reads import MAX_ROWS, SqlHistory, SqlRevisions, SqlWarrantReads, build_answers, build_id
 
 P = ParamSpec("P")
@@ -131,6 +138,55 @@ class SqlKeys(SqlRevisions):
     _seal_session_keys = transact(keys.seal_session_keys, makes_revision=False)
 
 
+class SqlWebhooks(SqlRevisions):
+    """Implements store/contract/webhooks.py."""
+
+    _sealing: Sealing
+
+    async def list_webhooks(self) -> Snapshot[tuple[StoredWebhook, ...]]:
+        rows = await self.database.read(LIST_WEBHOOKS, ())
+        stored = tuple(webhooks.build_webhook(row[3:]) for row in rows if row[3] is not None)
+        return Snapshot(self.check_revision(rows[0], None), stored)
+
+    async def find_webhook(self, webhook_id: str) -> Snapshot[StoredWebhook]:
+        [row] = await self.database.read(GET_WEBHOOK, (webhook_id,))
+        if row[3] is None:
+            raise webhooks.not_found(webhook_id)
+        return Snapshot(self.check_revision(row, None), webhooks.build_webhook(row[3:]))
+
+    async def list_webhook_attempts(self, webhook_id: str) -> Snapshot[tuple[WebhookAttempt, ...]]:
+        rows = await self.database.read(LIST_ATTEMPTS, (webhook_id,))
+        if rows[0][3] is None:
+            raise webhooks.not_found(webhook_id)
+        attempts = tuple(webhooks.build_attempt(row[4:]) for row in rows if row[4] is not None)
+        return Snapshot(self.check_revision(rows[0], None), attempts)
+
+    async def read_webhook_secrets(self, webhook_id: str, now: int) -> WebhookSecrets:
+        rows = await self.database.read(READ_SECRETS, (webhook_id,))
+        if not rows:
+            raise webhooks.not_found(webhook_id)
+        return webhooks.open_secrets(rows, self._sealing, now)
+
+    async def create_webhook(self, new: NewWebhook, most: int) -> Snapshot[StoredWebhook]:
+        return await self._create_webhook(self._sealing, new, most)
+
+    async def rotate_webhook_secret(self, webhook_id: str, secret: str, previous_until: int) -> Snapshot[StoredWebhook]:
+        return await self._rotate_webhook_secret(self._sealing, webhook_id, secret, previous_until)
+
+    async def seal_webhook_secrets(self) -> int:
+        return await self._seal_webhook_secrets(self._sealing)
+
+    _create_webhook = transact(webhooks.create_webhook, makes_revision=False)
+    _rotate_webhook_secret = transact(webhooks.rotate_secret, makes_revision=False)
+    _seal_webhook_secrets = transact(webhooks.seal_secrets, makes_revision=False)
+    update_webhook = transact(webhooks.update_webhook, makes_revision=False)
+    replay_webhook = transact(webhooks.replay_webhook, makes_revision=False)
+    delete_webhook = transact(webhooks.delete_webhook, makes_revision=False)
+    lease_webhook = transact(webhooks.lease_webhook, makes_revision=False)
+    write_webhook_progress = transact(webhooks.write_progress, makes_revision=False)
+    keep_webhook_attempt = transact(webhooks.keep_attempt, makes_revision=False)
+
+
 class SqlBackups(SqlRevisions):
     """Implements store/contract/backups.py."""
 
@@ -172,7 +228,7 @@ MAX_LARGE_ROWS = 50
 long read. This many with 64 KB each take some ten milliseconds."""
 
 
-class SqlStore(SqlKeys, SqlBackups, SqlHistory, SqlWarrantReads):
+class SqlStore(SqlKeys, SqlWebhooks, SqlBackups, SqlHistory, SqlWarrantReads):
     """Implements store/contract/store.py over a Database."""
 
     def __init__(self, database: Database, identity: Identity, sealing: Sealing = UNSEALED) -> None:

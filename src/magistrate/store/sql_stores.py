@@ -22,6 +22,7 @@ from magistrate.store.contract.stores import (
     StoreLimits,
     build_store,
 )
+from magistrate.store.contract.webhooks import WebhookCounts, WebhookPlace
 from magistrate.store.database import Database, Row, Rows, ScriptStart
 from magistrate.store.scripts import backups, keys, stores
 from magistrate.store.scripts.key_encryption import Sealing
@@ -36,6 +37,7 @@ from magistrate.store.sql.stores import (
     LIST_STORES_AFTER,
     LIST_STORES_BEFORE,
 )
+from magistrate.store.sql.webhooks import COUNT_ALL_WEBHOOKS, LIST_DUE_WEBHOOKS, LIST_STORES_WITH_WEBHOOKS
 from magistrate.store.sql_reads import build_id
 from magistrate.store.sql_store import SqlStore
 
@@ -232,6 +234,17 @@ class SqlStores:
             if not place % keys.KEYS_AT_ONCE:
                 await asyncio.sleep(0)
         return listed
+
+    async def list_due_webhooks(self, at: int, most: int) -> Sequence[WebhookPlace]:
+        return [WebhookPlace(*row) for row in await self._database.read(LIST_DUE_WEBHOOKS, (at, most))]
+
+    async def count_webhooks(self) -> WebhookCounts:
+        [(enabled, retrying, dead, waiting_since)] = await self._database.read(COUNT_ALL_WEBHOOKS, ())
+        lag = 0.0 if waiting_since is None else max(0.0, (self._database.now() - waiting_since) / 1_000_000)
+        return WebhookCounts(int(enabled), int(retrying), int(dead), lag)
+
+    async def list_stores_with_webhooks(self) -> Sequence[int]:
+        return [row[0] for row in await self._database.read(LIST_STORES_WITH_WEBHOOKS, ())]
 
     async def _list(self, boundary: str, prefix: str, limit: int, is_ascending: bool) -> list[StoredStore]:
         statement = LIST_STORES_AFTER if is_ascending else LIST_STORES_BEFORE

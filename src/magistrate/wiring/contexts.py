@@ -3,11 +3,13 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from ipaddress import ip_network
 from typing import NamedTuple
 from weakref import ref
 
 from uuid_utils import uuid7
 
+import magistrate
 from magistrate.api.http.request_values import measure_parameters
 from magistrate.config.settings_table import Settings
 from magistrate.engine.byte_sizes import CacheBytes
@@ -29,6 +31,8 @@ from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.operations.stores.contexts import MAX_CONTEXTS, StoreContexts
 from magistrate.operations.watch.revision_feed import FeedMemory, RevisionFeed
+from magistrate.operations.webhooks.addresses import AddressGuard
+from magistrate.operations.webhooks.receivers import WebhookOptions
 from magistrate.store.contract.store import Store
 from magistrate.wiring.stores import open_stores
 
@@ -51,6 +55,8 @@ class SharedState:
         self.shared_read_bytes = SharedReadBytes()
         self.feed_memory = FeedMemory()
         self.unwritten = UnwrittenDecisions(settings.max_unwritten_bytes)
+        guard = AddressGuard([ip_network(text) for text in settings.webhook_networks])
+        self.webhooks = WebhookOptions(guard, f"Magistrate/{magistrate.__version__}", settings.public_url)
 
 
 def context_of(store: Store, settings: Settings, shared: SharedState | None = None) -> Context:
@@ -77,6 +83,7 @@ def context_of(store: Store, settings: Settings, shared: SharedState | None = No
         check_counts=shared.check_counts,
         decisions=decisions,
         is_strict=settings.strict,
+        webhooks=shared.webhooks,
     )
     # A context that nobody uses is freed at once, for which nothing that it has may refer to it.
     weakly = ref(context)

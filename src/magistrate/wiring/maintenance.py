@@ -16,6 +16,7 @@ from magistrate.operations.importing.importer import Reached as Reached
 from magistrate.operations.keys.caller_keys import generate_key, key_digest
 from magistrate.operations.models.examples import Example, load_example
 from magistrate.operations.models.object_types import seed_object_types
+from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.wiring.contexts import open_context, open_contexts, open_import_context
 from magistrate.wiring.garbage_collection import SURVIVORS
 from magistrate.wiring.stores import migrate_store
@@ -26,8 +27,10 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
 
     If no API key is configured and none was generated before, generates one and returns it: nobody else ever sees it
     again."""
-    async with open_context(settings) as context:
+    async with open_contexts(settings) as contexts:
+        context = contexts.default
         await context.store.seal_session_keys()
+        await _seal_webhook_secrets(contexts)
         await seed_object_types(context)
         if example is not None:
             await load_example(context, example)
@@ -35,6 +38,17 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
             return None
         key = generate_key()
         return key if await context.store.keep_key_digest(key_digest(key), context.now()) else None
+
+
+async def _seal_webhook_secrets(contexts: StoreContexts) -> None:
+    """Encrypts the secrets of the webhooks of all stores, if that is configured."""
+    numbers = await contexts.stores.list_stores_with_webhooks()
+    if not numbers:
+        return
+    await contexts.follow()
+    for number in numbers:
+        with suppress(StoreDeleted):
+            await contexts.open_context(number).store.seal_webhook_secrets()
 
 
 def reset_key(settings: Settings) -> str:

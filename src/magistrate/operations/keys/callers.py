@@ -20,6 +20,7 @@ class Scope(StrEnum):
     EVENTS = "events"
     METRICS = "metrics"
     KEYS = "keys"
+    WEBHOOKS = "webhooks"
     STORES = "stores"
     """Allows to make and delete stores, and to name any of them; keys of other stores than `default` cannot have it."""
     ADMIN = "admin"

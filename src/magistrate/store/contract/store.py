@@ -50,6 +50,7 @@ from magistrate.store.contract.revisions import (
     WarrantChanges,
 )
 from magistrate.store.contract.stored_rows import ObjectName, StoredModel, StoredObject, StoredObjectType, StoredPolicy
+from magistrate.store.contract.webhooks import WebhookStore
 
 
 class PolicyStore(Protocol):
@@ -125,6 +126,7 @@ class Store(
     PolicyStore,
     KeyStore,
     SessionKeyStore,
+    WebhookStore,
     BackupStore,
     EventStore,
     HistoryStore,

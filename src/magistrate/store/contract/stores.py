@@ -19,6 +19,7 @@ from magistrate.store.contract.new_rows import NewObjectType, Stamp
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import Identity
+from magistrate.store.contract.webhooks import WebhookCounts, WebhookPlace
 
 DEFAULT_STORE = 1
 """Is the number of the store `default`."""
@@ -224,6 +225,20 @@ class Stores(Protocol):
 
     async def list_keys(self, number: int | None = None) -> Mapping[int, Sequence[StoredKey]]:
         """Returns the stored keys of a store, or of all, by the number of their store."""
+        ...
+
+    async def list_due_webhooks(self, at: int, most: int) -> Sequence[WebhookPlace]:
+        """Returns the first `most` webhooks to which something may have to be delivered at a time, and to which nobody
+        delivers, those first that have been due for longest. Of the others, only those cost something that are
+        enabled: a lookup each."""
+        ...
+
+    async def count_webhooks(self) -> WebhookCounts:
+        """Counts the webhooks of all stores."""
+        ...
+
+    async def list_stores_with_webhooks(self) -> Sequence[int]:
+        """Returns the numbers of the stores that have webhooks."""
         ...
 
     async def close(self) -> None: ...

@@ -266,3 +266,54 @@ CREATE TABLE session_key (
     created_at       INTEGER NOT NULL,
     PRIMARY KEY (store, id)
 ) STRICT, WITHOUT ROWID;
+
+-- Webhooks: where the changes of the store are sent. filter: a JSON object (store/contract/webhooks.py). secret,
+-- previous_secret: sealed as those of session_key; the latter signs as well until previous_until; no secret after a
+-- restore. state: enabled, disabled, gone or dead; reason: why. position, position_bits, position_at: the revision and the
+-- time up to which changes were sent. skipped, skipped_bits, skipped_at: up to where they were when some were skipped that
+-- were not kept any more, and when that was noticed. lease: grows each time that a process begins to deliver, and when a
+-- caller changes where to go on from. due_at: no other process delivers before; NULL if the webhook is not enabled.
+-- attempts: how often the delivery has failed that is due.
+CREATE TABLE webhook (
+    store            INTEGER NOT NULL,
+    id               TEXT    NOT NULL,
+    url              TEXT    NOT NULL,
+    filter           TEXT    NOT NULL,
+    description      TEXT    NOT NULL,
+    secret           TEXT,
+    previous_secret  TEXT,
+    previous_until   INTEGER,
+    state            TEXT    NOT NULL,
+    reason           TEXT    NOT NULL,
+    created_at       INTEGER NOT NULL,
+    created_by       TEXT    NOT NULL,
+    position         INTEGER NOT NULL,
+    position_bits    INTEGER,
+    position_at      INTEGER NOT NULL,
+    skipped          INTEGER,
+    skipped_bits     INTEGER,
+    skipped_at       INTEGER,
+    lease            INTEGER NOT NULL,
+    due_at           INTEGER,
+    attempts         INTEGER NOT NULL,
+    PRIMARY KEY (store, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhook_by_due ON webhook (due_at) WHERE due_at IS NOT NULL;
+
+-- The last attempts to deliver to each webhook. message: the same for each attempt of a delivery. revision, bits: up to
+-- where the webhook is when it has the message. status: that of the answer, NULL without one; failure: what went wrong,
+-- empty if nothing did.
+CREATE TABLE webhook_delivery (
+    store            INTEGER NOT NULL,
+    webhook          TEXT    NOT NULL,
+    number           INTEGER NOT NULL,
+    message          TEXT    NOT NULL,
+    began_at         INTEGER NOT NULL,
+    duration_us      INTEGER NOT NULL,
+    status           INTEGER,
+    failure          TEXT    NOT NULL,
+    revision         INTEGER NOT NULL,
+    bits             INTEGER,
+    attempt          INTEGER NOT NULL,
+    PRIMARY KEY (store, webhook, number)
+) STRICT, WITHOUT ROWID;

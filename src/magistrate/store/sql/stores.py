@@ -89,6 +89,8 @@ _KEYS = {
     "api_key": "digest",
     "caller_key": "id",
     "session_key": "id",
+    "webhook": "id",
+    "webhook_delivery": "webhook, number",
 }
 TABLES = ("store", "head", *_KEYS)
 """Names all tables but `migration`."""
