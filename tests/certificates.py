@@ -1,6 +1,7 @@
 """Certificates for tests: an authority of their own, and what it issues."""
 
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -43,11 +44,12 @@ class Authority:
         )
         self.file.write_bytes(certificate.sign(self._key, SHA256()).public_bytes(Encoding.PEM))
 
-    def issue(self, name: str, password: str = "", days: int = DAYS) -> Issued:
+    def issue(self, name: str, password: str = "", days: int = DAYS, names: Sequence[str] = ()) -> Issued:
         """Replaces earlier files of this name."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(_name_of(name), self._name, key.public_key(), days)
-        address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+        hosts = [x509.DNSName(each) for each in names]
+        address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1")), *hosts])
         certificate = builder.add_extension(address, critical=False).sign(self._key, SHA256())
         issued = Issued(self._folder / f"{name}.crt", self._folder / f"{name}.key", certificate.serial_number)
         encryption: KeySerializationEncryption = NoEncryption()
@@ -57,6 +59,12 @@ class Authority:
         issued.key.touch(mode=0o600)
         issued.key.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption))
         return issued
+
+    def serve(self, issued: Issued) -> ssl.SSLContext:
+        """What a server with this certificate uses."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(issued.certificate, issued.key)
+        return context
 
     def trusted(self, client: Issued | None = None) -> ssl.SSLContext:
         """What a client that trusts this authority uses; `client` is its own certificate."""

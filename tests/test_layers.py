@@ -17,6 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "operations": {
         "store.contract",
         "engine",
+        "outgoing_requests",
         "retrying_client",
         "tracing",
         "errors",

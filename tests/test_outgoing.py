@@ -4,13 +4,10 @@ import ast
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +25,7 @@ from tests.http_server import SilentHandler, serving
 from tests.jwks_server import ec_key, jwk
 from tests.processes.service_process import read_failed_start
 from tests.processes.starting import start_process
+from tests.proxy import proxying
 from tests.trace_receiver import receiving_traces
 
 SITE = "https://site.invalid:8443"
@@ -40,6 +38,8 @@ ALL_USERS: dict[str, Words] = {
     "key_url.py": ("serve", "--port", "0", "--jwt-keys", f"{SITE}/keys", *PROVIDER),
 }
 """Each file with a client of HTTP, or that uses the one that retries, and a command that comes to it."""
+OF_WEBHOOKS = "receiver_client.py"
+"""Has the client of webhooks, which no command comes to by itself (tests/processes/test_webhooks.py)."""
 USERS_AT_START: dict[str, Words] = {
     **ALL_USERS,
     "trace_export.py": ("serve", "--port", "0", "--trace-endpoint", SITE),
@@ -64,61 +64,9 @@ def test_every_client_of_http_takes_its_options_from_one_place() -> None:
                 assert called in ("Client", "AsyncClient", "URL", "Proxy", "create_ssl_context"), (path, called)
                 if called.endswith("Client"):
                     found[path.name] = [ast.unparse(one.value) for one in node.keywords if one.arg is None]
-    assert found.keys() - {"retrying_client.py"} | retrying == ALL_USERS.keys()
+    assert found.keys() - {"retrying_client.py", OF_WEBHOOKS} | retrying == ALL_USERS.keys()
     assert all(len(options) == 1 for options in found.values())
     assert sessions == USERS_AT_START.keys() - ALL_USERS.keys()
-
-
-class Proxy:
-    """Notes where clients want to go; connects them to `target`, or refuses if there is none."""
-
-    def __init__(self, target: int | None) -> None:
-        self._target = target
-        self.asked: list[str] = []
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listening.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self) -> None:
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=self._answer, args=(self._listening.accept()[0],), daemon=True).start()
-
-    def _answer(self, client: socket.socket) -> None:
-        with client, suppress(OSError):
-            head = b""
-            while b"\r\n\r\n" not in head and (data := client.recv(65_536)):
-                head += data
-            self.asked.append(head.split(b"\r\n")[0].decode())
-            if self._target is None:
-                client.sendall(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-                return
-            with socket.create_connection(("127.0.0.1", self._target)) as server:
-                client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-                back = threading.Thread(target=pass_on, args=(server, client), daemon=True)
-                back.start()
-                pass_on(client, server)
-                back.join()
-
-
-def pass_on(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65_536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
-
-
-@contextmanager
-def proxying(target: int | None = None) -> Iterator[Proxy]:
-    proxy = Proxy(target)
-    try:
-        yield proxy
-    finally:
-        proxy.close()
 
 
 NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE")

@@ -265,6 +265,10 @@ class Client:
     def replay_webhook(self, webhook: str, since: str) -> Json:
         return self._object("POST", f"/v2/webhooks/{_segment(webhook)}/replay", {"since": since})
 
+    def test_webhook(self, webhook: str) -> Json:
+        """Sends a message that is a test, and returns the attempt."""
+        return self._object("POST", f"/v2/webhooks/{_segment(webhook)}/test")
+
     def webhook_deliveries(self, webhook: str) -> list[Json]:
         """Returns the last attempts to deliver to a webhook, the newest first."""
         listed: list[Json] = self._object("GET", f"/v2/webhooks/{_segment(webhook)}/deliveries")["results"]

@@ -304,6 +304,13 @@ class Tracer:
         trace = RequestTrace(caller.trace_id, caller.flags, caller.state, self.queue)
         return TraceSpan(trace, "", caller.span_id, SpanKind.SERVER)
 
+    def begin_work(self, name: str) -> TraceSpan | None:
+        """Returns the first span of work that no request has caused, or None if it is not sampled."""
+        if self._draw() >= self._rate:
+            return None
+        trace = RequestTrace(_RANDOM.getrandbits(128) or 1, SAMPLED_FLAG, "", self.queue)
+        return TraceSpan(trace, name)
+
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 """Lists the methods that spans name. Anybody may send others."""

@@ -161,6 +161,7 @@ BODIES: Mapping[str, Sequence[Any]] = {
     ),
     "webhooks/{id}": ({"description": "other"}, {"enabled": False}),
     "webhooks/{id}/rotate": ({},),
+    "webhooks/{id}/test": (None,),
     "webhooks/{id}/replay": ({"since": "<token>"}, {"since": "<old-token>"}),
     "stores": ({"name": "<store>"}, {"name": "other", "from": "<store>"}, {"name": "other", "from": "<store-id>"}),
     "stores/{store}": ({"name": "other"}, {"limits": {"warrants": 1}}),

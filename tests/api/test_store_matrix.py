@@ -34,7 +34,7 @@ ROUTE_NAMES = [f"{route.method} {route.path}" for route in ROUTES]
 NOT_FOUND_ALIKE = ("Service-Token", "Warrant-Token", "Content-Type", "Allow", "Location", "WWW-Authenticate")
 
 
-_MEMBERS = "token|warrant_token|nextCursor|prevCursor|lastId|key|prefix|id|requestId|lastUsedAt"
+_MEMBERS = "token|warrant_token|nextCursor|prevCursor|lastId|key|prefix|id|requestId|lastUsedAt|secret"
 _PLACES = f'(service|warrant)-token: |"({_MEMBERS})":"'
 _TOOK = r'"processing_?time":\d+'
 """Matches a member that answers of less than a millisecond may not have."""

@@ -81,6 +81,7 @@ ARGUMENTS: Mapping[Words, Words] = {
     ("webhooks", "delete"): ("spare",),
     ("webhooks", "rotate"): ("spare",),
     ("webhooks", "replay"): ("spare", "--since", "none"),
+    ("webhooks", "test"): ("spare",),
     ("webhooks", "deliveries"): ("spare",),
     ("playground",): (),
     ("migrate",): ("--database-url", "sqlite:///new.db"),

@@ -341,6 +341,10 @@ V2_ROUTES: tuple[Route, ...] = (
         "POST", "/v2/webhooks/{id}/replay", webhooks.replay, "Send all changes after a token again",
         writes=True, is_repeatable=True, may_conflict=True, reads_past=True,
     ),
+    _hook(
+        "POST", "/v2/webhooks/{id}/test", webhooks.send_test, "Send a message to a webhook that is a test",
+        writes=True, is_repeatable=True, may_conflict=True,
+    ),
     _hook("GET", "/v2/webhooks/{id}/deliveries", webhooks.list_deliveries, "List the last attempts to deliver"),
     _operate(
         "POST", "/v2/stores", stores.create, "Create a store, with a model, warrants and keys of its own",

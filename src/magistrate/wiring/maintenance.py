@@ -21,6 +21,9 @@ from magistrate.wiring.contexts import open_context, open_contexts, open_import_
 from magistrate.wiring.garbage_collection import SURVIVORS
 from magistrate.wiring.stores import migrate_store
 
+ANY_RECEIVER = "https://receiver.invalid"
+"""Is a URL like those of webhooks."""
+
 
 async def prepare_store(settings: Settings, example: Example | None = None) -> str | None:
     """Encrypts the session keys if that is configured, seeds a new store and loads the example.
@@ -30,7 +33,7 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
     async with open_contexts(settings) as contexts:
         context = contexts.default
         await context.store.seal_session_keys()
-        await _seal_webhook_secrets(contexts)
+        await _prepare_webhooks(contexts)
         await seed_object_types(context)
         if example is not None:
             await load_example(context, example)
@@ -40,11 +43,15 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
         return key if await context.store.keep_key_digest(key_digest(key), context.now()) else None
 
 
-async def _seal_webhook_secrets(contexts: StoreContexts) -> None:
-    """Encrypts the secrets of the webhooks of all stores, if that is configured."""
+async def _prepare_webhooks(contexts: StoreContexts) -> None:
+    """Encrypts the secrets of the webhooks of all stores, if that is configured. Raises InvalidSetting if there are
+    some, and the variables for proxies and authorities cannot be used: nothing could be sent."""
     numbers = await contexts.stores.list_stores_with_webhooks()
     if not numbers:
         return
+    from magistrate.outgoing_requests import choose_http_options  # an HTTP client takes memory
+
+    choose_http_options(ANY_RECEIVER)
     await contexts.follow()
     for number in numbers:
         with suppress(StoreDeleted):

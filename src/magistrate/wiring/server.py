@@ -184,9 +184,12 @@ def create_application(
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
     rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
     store_rates = StoreRates(open_slots(shared_folder, STORE_SLOTS, STORES_NAME))
-    opened = partial(open_service, settings, reload_signal, shared, rate_limit=rate_limit, store_rates=store_rates)
+    tracer = open_tracer(settings)
+    opened = partial(
+        open_service, settings, reload_signal, shared, rate_limit=rate_limit, store_rates=store_rates, tracer=tracer
+    )
     refused = _limit_refused(settings, shared_folder, audit_log)
-    ledger = Ledger(access_log, audit_log, refused, open_tracer(settings))
+    ledger = Ledger(access_log, audit_log, refused, tracer)
     application = Application(
         opened,
         ledger,

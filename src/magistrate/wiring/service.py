@@ -22,7 +22,9 @@ from magistrate.operations.context import Context
 from magistrate.operations.scheduling import attempt_work, running_beside
 from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.operations.stores.removal import remove_deleted
+from magistrate.operations.webhooks.deliverer import WebhookDeliverer
 from magistrate.operations.writes.retention import MICROSECONDS_PER_HOUR, delete_ended, delete_events, end_expired
+from magistrate.tracing import Tracer
 from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys, SharedDigests
 from magistrate.wiring.contexts import measure_caches, open_contexts
 
@@ -62,10 +64,11 @@ async def open_service(
     shared: SharedDigests | None = None,
     rate_limit: RateLimit | None = None,
     store_rates: StoreRates | None = None,
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Service]:
     """Yields the service, and runs its background work until the context ends. `reload_signal` and `shared` are those
     of ServiceKeys, `rate_limit` and `store_rates` are those of the Service;
-    the latter counts in this process alone unless it is given.
+    the latter counts in this process alone unless it is given. `tracer` records deliveries to webhooks.
 
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
     async with open_contexts(settings) as contexts:
@@ -84,13 +87,14 @@ async def open_service(
             settings.wait_timeout_ms,
             settings.max_all_bodies_bytes,
         )
-        METRICS.read = partial(_readings, contexts, admitted)
+        deliverer = WebhookDeliverer(contexts, tracer)
+        METRICS.read = partial(_readings, contexts, admitted, deliverer)
         METRICS.read_durations = lambda: {"head_lock_seconds": context.store.head_locks.read()}
         METRICS.requests_by_store = Counter() if settings.metrics_store_label else None
         METRICS.name_store = contexts.name_issuer
         works = [deleting, _stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired(), keys.note_uses()]
-        works += [_end_expired_periodically(contexts), _remove_deleted_periodically(contexts)]
+        works += [deliverer.run(), _end_expired_periodically(contexts), _remove_deleted_periodically(contexts)]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.unwritten.writing() if context.decisions is not None else nullcontext()
@@ -173,13 +177,13 @@ async def _write_metrics_now_and_then() -> None:
         await asyncio.sleep(WRITE_METRICS_EVERY_SECONDS)
 
 
-def _readings(contexts: StoreContexts, admitted: Admissions) -> Readings:
+def _readings(contexts: StoreContexts, admitted: Admissions, deliverer: WebhookDeliverer) -> Readings:
     """Returns the values that /metrics reports besides those of requests: sums over all stores, but the revision, and
     how far the graph is behind, of the store `default`."""
     context = contexts.default
     graph = context.caches.graph
     lists, caches = context.list_counts.read(), measure_caches(contexts)
-    pool = context.store.count_connections()
+    pool, webhooks = context.store.count_connections(), deliverer.webhooks
     return {
         **{f"pool_{name}": value for name, value in pool._asdict().items()},
         "checks": context.check_counts.read(),
@@ -206,6 +210,9 @@ def _readings(contexts: StoreContexts, admitted: Admissions) -> Readings:
         "graph_revision": graph.revision,
         "graph_lag_seconds": graph.lag_microseconds() / 1_000_000,
         "unwritten_decision_bytes": context.decisions.unwritten.bytes if context.decisions is not None else 0,
+        "webhook_deliveries": deliverer.counts.read(),
+        "webhooks": {"enabled": webhooks.enabled, "retrying": webhooks.retrying, "dead": webhooks.dead},
+        "webhook_lag_seconds": webhooks.lag_seconds,
         "decisions_dropped": context.decisions.unwritten.dropped if context.decisions is not None else 0,
     }
 

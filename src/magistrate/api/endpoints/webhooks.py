@@ -192,10 +192,15 @@ async def replay(call: Call[ReplayBody]) -> Answer[WebhookAnswer]:
     return Answer(_render_webhook(moved.value, call.context.store.identity), moved.revision)
 
 
+async def send_test(call: Call[None]) -> Answer[DeliveryAnswer]:
+    attempt = await webhooks.send_test(call.context, call.path["id"])
+    return Answer(_render_attempt(attempt.value, call.context.store.identity), attempt.revision)
+
+
 async def list_deliveries(call: Call[None]) -> Answer[DeliveriesAnswer]:
     listed = await webhooks.list_attempts(call.context, call.path["id"], call.freshness)
     identity = call.context.store.identity
-    return Answer(DeliveriesAnswer([render_attempt(row, identity) for row in listed.value]), listed.revision)
+    return Answer(DeliveriesAnswer([_render_attempt(row, identity) for row in listed.value]), listed.revision)
 
 
 def _read_filter(body: WebhookBody | WebhookChangeBody) -> dict[str, tuple[str, ...]]:
@@ -274,7 +279,7 @@ def _render_issued(issued: IssuedWebhook, identity: Identity) -> IssuedWebhookAn
     return IssuedWebhookAnswer(**asdict(_render_webhook(issued.row, identity)), secret=issued.secret)
 
 
-def render_attempt(row: WebhookAttempt, identity: Identity) -> DeliveryAnswer:
+def _render_attempt(row: WebhookAttempt, identity: Identity) -> DeliveryAnswer:
     return DeliveryAnswer(
         id=row.message,
         time=render_time(row.began_at),

@@ -200,6 +200,27 @@ _FEED = (
         shows_most=True,
     ),
     _gauge("graph_revision", "Revision of the graph cache of the store default.", "Revision", shows_most=True),
+    _counter(
+        "webhook_deliveries",
+        "Attempts to deliver to webhooks, by what came of them: delivered; failed, and attempted again; gone, the "
+        "receiver wants no more; or dead, the last attempt has failed.",
+        "Deliveries to webhooks",
+        "result",
+    ),
+    _gauge(
+        "webhooks",
+        "Webhooks of all stores: enabled; retrying, those of them of which a delivery has failed; and dead ones, to "
+        "which nothing is sent any more. Each worker counts them.",
+        "Webhooks",
+        "state",
+        shows_most=True,
+    ),
+    _gauge(
+        "webhook_lag_seconds",
+        "For how long the oldest change has waited that an enabled webhook has not got. Each worker measures it.",
+        "Lag of webhooks",
+        shows_most=True,
+    ),
     _counter("graph_changes", "Changes of warrants applied to the graph cache.", "Changes followed"),
     _counter("unknown_tokens", "Consistency tokens ignored because they are from elsewhere.", "Unknown tokens"),
     _counter("decisions_dropped", "Decisions not logged because too many were waiting.", "Events lost"),

@@ -1,5 +1,6 @@
 """Implements `magistrate webhooks`, which manages where the changes of a store are sent (docs/webhooks.md)."""
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -170,6 +171,18 @@ def rotate(client: "Client", as_json: bool, webhook: str) -> None:
 def replay(client: "Client", as_json: bool, webhook: str, since: str) -> None:
     """Send all changes after a token again, with the same ids, and go on from there."""
     _show(client.replay_webhook(webhook, since), as_json)
+
+
+@webhooks.command(short_help="Send a test.")
+@_named
+@calls_service
+def test(client: "Client", as_json: bool, webhook: str) -> None:
+    """Send a message that is a test, once, and show what came of it; the exit code is 1 if the receiver has not got
+    it."""
+    attempt = client.test_webhook(webhook)
+    print_result(attempt, as_json, lambda: print_answer({"results": [attempt]}, as_json, ATTEMPT_COLUMNS, ""))
+    if "error" in attempt:
+        sys.exit(1)
 
 
 @webhooks.command(short_help="List the last attempts to deliver.")

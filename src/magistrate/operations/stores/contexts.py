@@ -83,6 +83,12 @@ class StoreContexts:
         stored = self.find_issuer(store_id)
         return None if stored is None else stored.name
 
+    def find_prefix(self, number: int) -> str:
+        """Returns the prefix of paths by which keys of the operator and of a store name that store; none for
+        `default`."""
+        stored = self._known.get(number)
+        return "" if stored is None or number == DEFAULT_STORE else f"/stores/{stored.id}"
+
     def open_context(self, number: int) -> Context:
         """Returns the context of a store. Raises StoreDeleted."""
         if number == DEFAULT_STORE:

@@ -78,5 +78,5 @@ class AddressGuard:
 
 async def resolve_host(host: str, port: int) -> Sequence[str]:
     """Returns the addresses of a name, or the address itself, as the system resolves it. Raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+    addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in addresses))

@@ -8,13 +8,13 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
 
 import httpx
 
 from magistrate.errors import InvalidSetting
 from magistrate.operations.webhooks.addresses import AddressGuard, RefusedAddress
-from magistrate.operations.webhooks.receivers import ReceiverUrl
+from magistrate.operations.webhooks.receiver_message import OutgoingMessage, SendOutcome
+from magistrate.operations.webhooks.receivers import ReceiverUrl, WebhookOptions
 from magistrate.operations.webhooks.signing import sign
 from magistrate.outgoing_requests import choose_http_options
 
@@ -25,22 +25,6 @@ MAX_ANSWER_BYTES = 16_384
 MAX_FAILURE_LENGTH = 200
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 _ERRORS = (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError, ValueError)
-
-
-class OutgoingMessage(NamedTuple):
-    """Holds a message: its id, which is the same for each attempt, and its body."""
-
-    id: str
-    body: bytes
-
-
-class SendOutcome(NamedTuple):
-    """Says what came of an attempt: the status of the answer, None without one, and what went wrong, nothing if the
-    receiver has the message. `retry_after` is for how many seconds it does not want another attempt."""
-
-    status: int | None
-    failure: str
-    retry_after: float = 0.0
 
 
 class ReceiverClient:
@@ -148,9 +132,9 @@ def describe_failure(error: Exception) -> str:
     return "".join(character if character.isprintable() else " " for character in text)[:MAX_FAILURE_LENGTH]
 
 
-async def open_client(url: ReceiverUrl, guard: AddressGuard, agent: str) -> ReceiverClient | SendOutcome:
+async def open_client(url: ReceiverUrl, options: WebhookOptions) -> ReceiverClient | SendOutcome:
     """Returns a client, or the outcome of all attempts if there can be none."""
     try:
-        return await asyncio.to_thread(ReceiverClient, url, guard, agent)
+        return await asyncio.to_thread(ReceiverClient, url, options.guard, options.agent)
     except InvalidSetting as error:
         return SendOutcome(None, error.message[:MAX_FAILURE_LENGTH])

@@ -1,18 +1,22 @@
 """Makes, lists, changes and deletes webhooks."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from magistrate.engine.names import Revision
-from magistrate.errors import InvalidParameter, RevisionUnavailable
+from magistrate.errors import Conflict, InvalidParameter, RevisionUnavailable
 from magistrate.operations.consistency import NO_DEMAND, Freshness, read_revision, require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, cut_sorted, read_page
+from magistrate.operations.webhooks.messages import MessageBuilder
 from magistrate.operations.webhooks.receivers import read_url, require_public
+from magistrate.operations.webhooks.sending import send_once
 from magistrate.operations.webhooks.signing import generate_secret
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.webhooks import (
+    NO_SECRET,
     NewWebhook,
     StoredWebhook,
     WebhookAttempt,
@@ -171,6 +175,23 @@ async def delete_webhook(ctx: Context, webhook_id: str) -> Revision:
     """Deletes the webhook with this id. Raises NotFound."""
     await get_webhook(ctx, webhook_id, NO_DEMAND)
     return await ctx.store.delete_webhook(webhook_id)
+
+
+async def send_test(ctx: Context, webhook_id: str) -> Snapshot[WebhookAttempt]:
+    """Sends a message that is a test, once, also if the webhook is disabled, and returns the attempt. Raises NotFound,
+    and Conflict if it has no secret."""
+    stored = await get_webhook(ctx, webhook_id, NO_DEMAND)
+    began_at, began = ctx.now(), time.monotonic()
+    secrets = (await ctx.store.read_webhook_secrets(webhook_id, began_at)).secrets
+    if not secrets:
+        raise Conflict(NO_SECRET)
+    message = MessageBuilder(ctx.store.identity, "").build_test(stored.value, ctx.new_id(), began_at)
+    outcome = await send_once(read_url(stored.value.url), ctx.webhooks, message, secrets)
+    duration_us = round((time.monotonic() - began) * MICROSECONDS_PER_SECOND)
+    position = stored.value.position
+    attempt = WebhookAttempt(message.id, began_at, duration_us, outcome.status, outcome.failure, position, 1)
+    await ctx.store.keep_webhook_attempt(webhook_id, attempt)
+    return Snapshot(stored.revision, attempt)
 
 
 async def list_attempts(ctx: Context, webhook_id: str, freshness: Freshness) -> Snapshot[tuple[WebhookAttempt, ...]]:

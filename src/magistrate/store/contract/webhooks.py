@@ -14,6 +14,7 @@ from magistrate.store.contract.revisions import RevisionId
 
 MAX_DELIVERIES = 100
 """Limits the attempts that are kept of each webhook."""
+NO_SECRET = "the webhook has no secret, because it was restored from a backup: rotate the secret first"
 
 
 class WebhookState(StrEnum):

@@ -10,6 +10,7 @@ from magistrate.errors import Conflict, NotFound
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.webhooks import (
+    NO_SECRET,
     ChangeWebhook,
     NewWebhook,
     StoredWebhook,
@@ -42,7 +43,6 @@ from magistrate.store.sql.webhooks import (
 
 _FILTER = msgspec.json.Decoder(WebhookFilter)
 _DUE_NOW = 0
-NO_SECRET = "the webhook has no secret, because it was restored from a backup: rotate the secret first"
 
 
 def not_found(webhook_id: str) -> NotFound:

@@ -1,0 +1,236 @@
+"""Delivers the changes of a store to one webhook, in order, while this process has its lease.
+
+Each attempt begins with a look at the webhook: whether it is still enabled and the lease still that of this process.
+A process that was paused for longer than the lease notices there that another delivers, and sends nothing more; what it
+would write about the webhook counts for nothing in any case, because it is compared with the number of the lease. Only
+what was being sent while it was paused may be sent twice.
+
+A webhook that has everything, or that waits for its next attempt, is held by no process. See
+docs/decisions/0104-a-webhook-is-delivered-to-by-one-process-at-a-time.md."""
+
+import asyncio
+import time
+from contextlib import aclosing, suppress
+from dataclasses import replace
+
+import structlog
+
+from magistrate.errors import MagistrateError, NotFound, NotRetained, RevisionLost, StoreDeleted
+from magistrate.operations.context import Context
+from magistrate.operations.scheduling import checkpoint, is_time_up
+from magistrate.operations.watch.revision_log import RevisionBatch
+from magistrate.operations.webhooks.counts import DEAD, DELIVERED, FAILED, GONE, DeliveryCounts
+from magistrate.operations.webhooks.messages import MessageBuilder
+from magistrate.operations.webhooks.receiver_message import OutgoingMessage, SendOutcome
+from magistrate.operations.webhooks.receivers import read_url
+from magistrate.operations.webhooks.schedule import choose_pause
+from magistrate.operations.webhooks.sending import Receiver, open_receiver
+from magistrate.store.contract.events import LogPart
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.webhooks import StoredWebhook, WebhookAttempt, WebhookProgress, WebhookState
+from magistrate.tracing import Tracer
+
+log = structlog.get_logger()
+
+LEASE_SECONDS = 30.0
+"""Sets after which time without a sign of life another process may deliver."""
+MIN_LEASE_SECONDS = 20.0
+"""Sets how much of the lease an attempt needs, which takes at most 15 s."""
+WRITE_EVERY_SECONDS = 10.0
+"""Sets how often the position is written while changes are passed over that are of no concern to the webhook."""
+MICROSECONDS_PER_SECOND = 1_000_000
+GONE_STATUS = 410
+
+
+class LeaseLost(Exception):
+    """Reports that the webhook is not this process's to deliver to any more."""
+
+
+class WebhookDelivery:
+    """Delivers to a webhook of which this process has the lease, from `began_at` on by time.monotonic."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        webhook: StoredWebhook,
+        builder: MessageBuilder,
+        counts: DeliveryCounts,
+        tracer: Tracer | None = None,
+    ) -> None:
+        self._ctx = ctx
+        self._webhook = webhook
+        self._builder = builder
+        self._counts = counts
+        self._position = webhook.position
+        self._position_at = webhook.position_at
+        self._attempts = webhook.attempts
+        self._leased_at = time.monotonic()
+        self._client: Receiver | None = None
+        self._tracer = tracer
+
+    async def run(self) -> None:
+        """Delivers until the webhook has everything, an attempt fails, or the lease is lost. Raises
+        StoreUnavailable."""
+        try:
+            await self._follow()
+        except NotRetained:
+            await self._skip(await self._find_oldest())
+        except RevisionLost:
+            await self._skip(await self._find_newest())
+        except (LeaseLost, NotFound, StoreDeleted):
+            pass
+        except asyncio.CancelledError:  # the service stops: others need not wait for the end of the lease
+            with suppress(MagistrateError, LeaseLost):
+                await self._release()
+            raise
+        finally:
+            if self._client is not None:
+                await self._client.close()
+
+    async def _follow(self) -> None:
+        """Delivers what follows the position. Raises LeaseLost, and what `RevisionFeed.follow` raises."""
+        async with aclosing(self._ctx.feed.follow(self._position)) as batches:
+            await anext(batches)
+            async for batch in batches:
+                if not batch.revisions and batch.newest == self._position:
+                    await self._release()
+                    return
+                if not await self._deliver_batch(batch):
+                    return
+
+    async def _deliver_batch(self, batch: RevisionBatch) -> bool:
+        """Delivers what concerns the webhook, and returns whether it has all of it. Raises LeaseLost."""
+        for written in batch.revisions:
+            message = self._builder.build(self._webhook, written, self._position)
+            if message is None:
+                self._attempts = 0
+            elif not await self._deliver(message, written.id, written.written_at):
+                return False
+            self._position, self._position_at = written.id, written.written_at
+            await self._write_in_time()
+            if is_time_up():
+                await checkpoint()
+        self._position, self._position_at = batch.newest, max(batch.newest_at, self._position_at)
+        await self._write_in_time()
+        return True
+
+    async def _write_in_time(self) -> None:
+        if time.monotonic() - self._leased_at >= WRITE_EVERY_SECONDS:
+            await self._renew()
+
+    async def _deliver(
+        self, message: OutgoingMessage, position: RevisionId, position_at: int, skipped_at: int | None = None
+    ) -> bool:
+        """Attempts to deliver a message, with which the webhook is at a position, and returns whether the receiver has
+        it. Raises LeaseLost."""
+        await self._look()
+        began_at, began = self._ctx.now(), time.monotonic()
+        outcome = await self._send_traced(message, began_at)
+        duration_us = round((time.monotonic() - began) * MICROSECONDS_PER_SECOND)
+        number = self._attempts + 1
+        attempt = WebhookAttempt(message.id, began_at, duration_us, outcome.status, outcome.failure, position, number)
+        if outcome.failure:
+            await self._write(self._describe_failure(outcome, number), attempt)
+            return False
+        self._counts.add(DELIVERED)
+        self._position, self._position_at, self._attempts = position, position_at, 0
+        await self._write(replace(self._describe_progress(), skipped_at=skipped_at), attempt)
+        return True
+
+    async def _look(self) -> None:
+        """Makes certain that an attempt may begin, and takes over what callers have changed. Raises LeaseLost."""
+        if time.monotonic() - self._leased_at > LEASE_SECONDS - MIN_LEASE_SECONDS:
+            await self._renew()
+        stored = (await self._ctx.store.find_webhook(self._webhook.id)).value
+        if stored.lease != self._webhook.lease or stored.state is not WebhookState.ENABLED:
+            raise LeaseLost
+        if self._client is not None and stored.url != self._client.url.text:
+            await self._client.close()
+            self._client = None
+        self._webhook = stored
+
+    async def _send_traced(self, message: OutgoingMessage, now: int) -> SendOutcome:
+        span = None if self._tracer is None else self._tracer.begin_work("webhook delivery")
+        if span is None:
+            return await self._send(message, now)
+        with span:
+            outcome = await self._send(message, now)
+            span.attributes |= {"http.request.method": "POST", "magistrate.webhook": self._webhook.id}
+            span.attributes["magistrate.store"] = self._ctx.store.identity.store_id
+            span.attributes["magistrate.result"] = FAILED if outcome.failure else DELIVERED
+            if outcome.status is not None:
+                span.attributes["http.response.status_code"] = outcome.status
+            span.error = outcome.failure and str(outcome.status or "no answer")
+        return outcome
+
+    async def _send(self, message: OutgoingMessage, now: int) -> SendOutcome:
+        secrets = (await self._ctx.store.read_webhook_secrets(self._webhook.id, now)).secrets
+        if self._client is None:
+            opened = await open_receiver(read_url(self._webhook.url), self._ctx.webhooks)
+            if isinstance(opened, SendOutcome):
+                return opened
+            self._client = opened
+        return await self._client.send(message, secrets)
+
+    def _describe_failure(self, outcome: SendOutcome, number: int) -> WebhookProgress:
+        """Returns what follows from an attempt that has failed, as the `number`th of its delivery."""
+        pause = choose_pause(number, outcome.retry_after)
+        failed = WebhookProgress(self._position, self._position_at, None, number, reason=outcome.failure)
+        if outcome.status == GONE_STATUS:
+            self._counts.add(GONE)
+            failed = replace(failed, state=WebhookState.GONE)
+        elif pause is None:
+            self._counts.add(DEAD)
+            failed = replace(failed, state=WebhookState.DEAD)
+        else:
+            self._counts.add(FAILED)
+            return replace(failed, due_at=self._ctx.now() + round(pause * MICROSECONDS_PER_SECOND))
+        log.warning(
+            "a webhook gets no more messages",
+            webhook=self._webhook.id,
+            state=failed.state.value,
+            attempts=number,
+            reason=outcome.failure,
+        )
+        return failed
+
+    def _describe_progress(self) -> WebhookProgress:
+        """Returns where the webhook is now, with another lease."""
+        reason = self._webhook.reason if self._attempts else ""
+        due_at = self._ctx.now() + round(LEASE_SECONDS * MICROSECONDS_PER_SECOND)
+        return WebhookProgress(self._position, self._position_at, due_at, self._attempts, reason=reason)
+
+    async def _renew(self) -> None:
+        """Writes the position, and has the lease begin anew. Raises LeaseLost."""
+        await self._write(self._describe_progress())
+
+    async def _release(self) -> None:
+        """Writes the position, and lets any process deliver as soon as there is something."""
+        await self._write(replace(self._describe_progress(), due_at=0))
+
+    async def _write(self, progress: WebhookProgress, attempt: WebhookAttempt | None = None) -> None:
+        """Raises LeaseLost if it was not written."""
+        leased_at = time.monotonic()
+        if not await self._ctx.store.write_webhook_progress(self._webhook, progress, attempt):
+            raise LeaseLost
+        self._leased_at = leased_at
+
+    async def _skip(self, position: tuple[RevisionId, int]) -> None:
+        """Sends the receiver a message that changes are missing, and goes on behind them once it has that message."""
+        now = self._ctx.now()
+        message = self._builder.build_skip(self._webhook, *position)
+        log.warning("changes that were not kept were skipped by a webhook", webhook=self._webhook.id)
+        try:
+            if await self._deliver(message, *position, skipped_at=now):
+                await self._release()
+        except (LeaseLost, NotFound):
+            pass
+
+    async def _find_oldest(self) -> tuple[RevisionId, int]:
+        """Returns the revision behind which all changes are kept, and its time."""
+        page = await self._ctx.store.read_log(LogPart(self._ctx.store.known.newest, 0, 0))
+        return await self._ctx.store.identify(page.deleted), page.deleted_at or page.newest_at
+
+    async def _find_newest(self) -> tuple[RevisionId, int]:
+        page = await self._ctx.store.read_log(LogPart(self._ctx.store.known.newest, 0, 0))
+        return page.newest, page.newest_at

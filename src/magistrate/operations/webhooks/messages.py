@@ -1,0 +1,137 @@
+"""Builds the messages of webhooks: bodies as the Standard Webhooks specification 1.0.0 describes them.
+
+A message is a function of what was written and of the webhook alone: each attempt, by whatever process, sends the same
+id and the same body."""
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+import msgspec
+
+from magistrate.operations.consistency import write_token
+from magistrate.operations.history.times import render_time
+from magistrate.operations.watch.revision_log import WrittenRevision
+from magistrate.operations.webhooks.receiver_message import OutgoingMessage
+from magistrate.store.contract.events import Event
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
+from magistrate.store.contract.webhooks import StoredWebhook, WebhookFilter
+
+MAX_BODY_BYTES = 20_000
+"""Limits the body of a message; one that would be longer says where to read what happened."""
+REVISION, ACCESS = "revision", "access"
+"""Are the types of messages."""
+
+_ENCODER = msgspec.json.Encoder()
+
+
+class MessageBuilder:
+    """Builds the messages of the webhooks of a store. `watch_url` is the URL of its watch, by which a receiver reads
+    what is too long for a message; relative if the operator has not said by which URL clients reach the service."""
+
+    def __init__(self, identity: Identity, watch_url: str) -> None:
+        self._identity = identity
+        self._watch_url = watch_url
+
+    def build(self, webhook: StoredWebhook, written: WrittenRevision, after: RevisionId) -> OutgoingMessage | None:
+        """Returns the message about a revision, None if nothing in it concerns the webhook. `after` is where the
+        webhook was before."""
+        token = write_token(self._identity, written.id)
+        data = None
+        if written.changes is not None:
+            changes = [change for change in written.changes if is_selected(webhook.filter, change)]
+            if not changes:
+                return None
+            data = _describe(written, changes, token)
+        body = b"" if data is None else self._render(written.written_at, data)
+        if not body or len(body) >= MAX_BODY_BYTES:
+            body = self._render(written.written_at, {"token": token, "watch": self._point_to(webhook.filter, after)})
+        return OutgoingMessage(_identify(webhook, written.id), body)
+
+    def build_skip(self, webhook: StoredWebhook, position: RevisionId, at: int) -> OutgoingMessage:
+        """Returns the message that says that changes between the position of a webhook and this one were skipped."""
+        data = {
+            "token": write_token(self._identity, position),
+            "time": render_time(at),
+            "skippedAfter": write_token(self._identity, webhook.position),
+        }
+        return OutgoingMessage(f"{_identify(webhook, position)}_skip", self._render(at, data))
+
+    def build_test(self, webhook: StoredWebhook, unique: str, at: int) -> OutgoingMessage:
+        """Returns a message that says nothing but that it is a test; `unique` makes its id."""
+        data = {"token": write_token(self._identity, webhook.position), "time": render_time(at), "test": True}
+        return OutgoingMessage(f"msg_{unique.replace('-', '')}_test", self._render(at, data))
+
+    def _render(self, at: int, data: object) -> bytes:
+        return _ENCODER.encode({"type": REVISION, "timestamp": render_time(at), "data": data})
+
+    def _point_to(self, only: WebhookFilter, after: RevisionId) -> str:
+        parameters = [("since", write_token(self._identity, after))]
+        for name, texts in (
+            ("objectType", only.object_types),
+            ("relation", only.relations),
+            ("subjectType", only.subject_types),
+        ):
+            parameters += [(name, text) for text in texts]
+        return f"{self._watch_url}?{urlencode(parameters)}"
+
+
+def _identify(webhook: StoredWebhook, written: RevisionId) -> str:
+    """Returns the id of the message about a revision, which has no full stop, because signatures separate by them."""
+    return f"msg_{webhook.id.replace('-', '')}_{written.revision}_{written.bits or 0:08x}"
+
+
+def is_selected(only: WebhookFilter, change: Event) -> bool:
+    """Returns whether a filter selects a change: it has one of the names of each member that the filter has."""
+    if not (only.object_types or only.relations or only.subject_types):
+        return True
+    if change.kind not in ("object", "object-type", "warrant"):
+        return False
+    names = change.key if change.kind == "warrant" else (change.key[0], "", "", "", "", "")
+    selected = ((only.object_types, names[0]), (only.relations, names[2]), (only.subject_types, names[3]))
+    return all(name in texts for texts, name in selected if texts)
+
+
+_MEMBERS = {"object": "objects", "warrant": "warrants", "object-type": "objectTypes", "policy": "policies"}
+
+
+def _describe(written: WrittenRevision, changes: Sequence[Event], token: str) -> dict[str, object]:
+    data: dict[str, object] = {"token": token, "time": render_time(written.written_at)}
+    if written.actor is not None:
+        data["actor"] = written.actor
+    if written.request_id is not None:
+        data["requestId"] = written.request_id
+    for change in changes:
+        of_kind = data.setdefault(_MEMBERS[change.kind], {})
+        assert isinstance(of_kind, dict)
+        of_kind.setdefault(change.action, []).append(_describe_change(change))
+    return data
+
+
+def _describe_change(change: Event) -> dict[str, object]:
+    content = None if change.content is None else msgspec.Raw(change.content.encode())
+    if change.kind == "object":
+        named: dict[str, object] = {"objectType": change.key[0], "objectId": change.key[1]}
+        return named if content is None else named | {"meta": content}
+    if change.kind != "warrant":
+        return {"name" if change.kind == "policy" else "type": change.key[0], "definition": content}
+    return _describe_warrant(change)
+
+
+def _describe_warrant(change: Event) -> dict[str, object]:
+    object_type, object_id, relation, subject_type, subject_id, subject_relation = change.key[:6]
+    subject = {"objectType": subject_type, "objectId": subject_id}
+    if subject_relation:
+        subject["relation"] = subject_relation
+    warrant: dict[str, object] = {
+        "objectType": object_type,
+        "objectId": object_id,
+        "relation": relation,
+        "subject": subject,
+    }
+    if change.content:
+        warrant["policy"] = change.content
+    for name, at in (("startsAt", change.starts_at), ("expiresAt", change.expires_at)):
+        if at is not None:
+            warrant[name] = render_time(at)
+    return warrant
