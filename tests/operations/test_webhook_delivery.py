@@ -23,6 +23,7 @@ from magistrate.operations.webhooks.delivery import LEASE_SECONDS
 from magistrate.operations.webhooks.receivers import WebhookOptions
 from magistrate.operations.webhooks.schedule import MAX_JITTER, PAUSES_SECONDS
 from magistrate.operations.webhooks.webhooks import replay_webhook, rotate_secret, send_test
+from magistrate.store.contract.events import EventFilter, EventsOfKind
 from magistrate.store.contract.new_rows import NewObject
 from magistrate.store.contract.webhooks import NewWebhook, StoredWebhook, WebhookFilter, WebhookState
 from magistrate.wiring.contexts import open_contexts
@@ -301,11 +302,19 @@ async def test_a_receiver_that_is_gone_gets_nothing_more(node: Node, receiver: W
     await node.deliver()
     stored = await node.webhook()
     assert (stored.state, stored.due_at) == (WebhookState.GONE, None)
+    assert await list_ends(node) == [("hook-1", '{"state":"gone","reason":"the answer has the status 410"}')]
     assert len(receiver.received) == 1
     await enable(node)
     await node.deliver()
 
     assert receiver.tokens == [tokens[0], *tokens]
+
+
+async def list_ends(node: Node) -> list[tuple[str, str | None]]:
+    """The events of webhooks: id and content."""
+    listed = await node.context.store.follow_events(None, 10, EventFilter([EventsOfKind("webhook")]))
+    assert {event.actor for event in listed.value.rows} <= {"webhooks"}
+    return [(event.key[0], event.content) for event in listed.value.rows]
 
 
 async def enable(node: Node) -> None:
@@ -326,6 +335,7 @@ async def test_after_the_last_attempt_a_webhook_is_dead_and_nothing_is_lost(
     stored = await node.webhook()
     assert (stored.state, stored.attempts) == (WebhookState.DEAD, len(PAUSES_SECONDS) + 1)
     assert stored.reason == "the answer has the status 500"
+    assert await list_ends(node) == [("hook-1", '{"state":"dead","reason":"the answer has the status 500"}')]
     assert node.deliverer.counts.read() == {"delivered": 0, "failed": len(PAUSES_SECONDS), "gone": 0, "dead": 1}
     await node.deliver()
     assert len(receiver.received) == len(PAUSES_SECONDS) + 1
@@ -476,7 +486,9 @@ async def test_another_process_takes_over_and_nothing_is_lost(
 ) -> None:
     await make(node, receiver.url)
     tokens = await node.put("a", "b", "c")
-    leased = await node.context.store.lease_webhook("hook-1", node.clock.now(), node.clock.now() + 45 * SECOND)
+    leased = await node.context.store.lease_webhook(
+        "hook-1", node.clock.now(), node.clock.now() + round(LEASE_SECONDS * SECOND)
+    )
     assert leased is not None
     async with open_node(settings, node.clock) as other:
         await other.deliver()

@@ -153,7 +153,7 @@ def _event_parameters(types: Iterable[str], names: Iterable[str]) -> tuple[Param
 
 
 _RESOURCE_KIND = Parameter(
-    KIND, "only events of objects, or of definitions of this kind", TEXT | {"enum": list(RESOURCE_KINDS)}
+    KIND, "only events of objects, of definitions of this kind, or of webhooks", TEXT | {"enum": list(RESOURCE_KINDS)}
 )
 _RESOURCE_EVENT_LIST = list_parameters(
     RESOURCE_EVENT_LIST, _RESOURCE_KIND, *_event_parameters(RESOURCE_TYPES, RESOURCE_NAMES)

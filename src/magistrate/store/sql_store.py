@@ -184,6 +184,7 @@ class SqlWebhooks(SqlRevisions):
     delete_webhook = transact(webhooks.delete_webhook, makes_revision=False)
     lease_webhook = transact(webhooks.lease_webhook, makes_revision=False)
     write_webhook_progress = transact(webhooks.write_progress, makes_revision=False)
+    end_webhook = transact(webhooks.end_webhook)
     keep_webhook_attempt = transact(webhooks.keep_attempt, makes_revision=False)
 
 

@@ -40,10 +40,10 @@ _TYPES = {kind_and_action: name for name, of_type in ACCESS_TYPES.items() for ki
 
 
 class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """Represents the creation, update or deletion of an object, an object type or a named policy; `meta` is the meta
-    of the object, or the definition. `kind` tells objects from definitions, whatever their types are called. `token`
-    names the revision that made the change. `actor` says who made it, and `requestId` is the header
-    `Warrant-Request-Id` of the request, if there was one."""
+    """Represents the creation, update or deletion of an object, an object type or a named policy, or the end of a
+    webhook; `meta` is the meta of the object, the definition, or why nothing is sent to the webhook any more. `kind`
+    tells objects from definitions, whatever their types are called. `token` names the revision that made the change.
+    `actor` says who made it, and `requestId` is the header `Warrant-Request-Id` of the request, if there was one."""
 
     id: str
     type: str

@@ -30,7 +30,7 @@ NAME_MESSAGE = (
     f"a name cannot begin with {OPERATOR}"
 )
 _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
-RESERVED_NAMES = ("magistrate", "import", "expiry")
+RESERVED_NAMES = ("magistrate", "import", "expiry", "webhooks")
 """Lists the actors of writes that no caller makes."""
 
 SCOPE_NAMES = [str(scope) for scope in Scope]

@@ -56,7 +56,7 @@ AFTER, BEGIN = "after", "begin"
 SOURCE = "api"
 """Names the source of every event."""
 OBJECTS = "object"
-DEFINITIONS: Mapping[EventKind, str] = {"object-type": "object-type", "policy": "named-policy"}
+DEFINITIONS: Mapping[EventKind, str] = {"object-type": "object-type", "policy": "named-policy", "webhook": "webhook"}
 """Maps what is a resource without being an object to its type as a resource, which is its kind as well. Objects may
 have a type of that name, too: their kind is OBJECTS."""
 RESOURCE_KINDS = (OBJECTS, *DEFINITIONS.values())

@@ -40,6 +40,8 @@ WRITE_EVERY_SECONDS = 10.0
 """Sets how often the position is written while changes are passed over that are of no concern to the webhook."""
 MICROSECONDS_PER_SECOND = 1_000_000
 GONE_STATUS = 410
+ACTOR = "webhooks"
+"""Names the actor of the revisions that say that nothing is sent to a webhook any more."""
 
 
 class LeaseLost(Exception):
@@ -130,12 +132,18 @@ class WebhookDelivery:
         number = self._attempts + 1
         attempt = WebhookAttempt(message.id, began_at, duration_us, outcome.status, outcome.failure, position, number)
         if outcome.failure:
-            await self._write(self._describe_failure(outcome, number), attempt)
+            await self._write_failure(self._describe_failure(outcome, number), attempt)
             return False
         self._counts.add(DELIVERED)
         self._position, self._position_at, self._attempts = position, position_at, 0
         await self._write(replace(self._describe_progress(), skipped_at=skipped_at), attempt)
         return True
+
+    async def _write_failure(self, progress: WebhookProgress, attempt: WebhookAttempt) -> None:
+        if progress.state is WebhookState.ENABLED:
+            await self._write(progress, attempt)
+        else:
+            await self._ctx.store.end_webhook(self._webhook, progress, attempt, self._ctx.stamp(ACTOR))
 
     async def _look(self) -> None:
         """Makes certain that an attempt may begin, and takes over what callers have changed. Raises LeaseLost."""

@@ -11,7 +11,7 @@ from magistrate.engine.names import Revision
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 from magistrate.store.contract.revisions import Presence, RevisionId
 
-EventKind = Literal["object", "object-type", "policy", "warrant", "decision"]
+EventKind = Literal["object", "object-type", "policy", "warrant", "webhook", "decision"]
 Action = Literal["created", "updated", "deleted", "expired", "allowed", "denied"]
 
 Place = tuple[int, int, int]
@@ -32,10 +32,10 @@ class Event(msgspec.Struct, frozen=True):
     stamped with, which never goes back from one revision to the next; for a decision, the time for which it was made.
     `revision` is the one that made the change, or at which the decision was made, None if that was not stored.
 
-    `key` is the type and id of an object, the name of an object type or policy, or the first six columns of a
-    warrant and the digest of its policy; for a decision, the first six columns of the warrant that was checked.
-    `content` is the meta, definition or policy that was written or ended; for a decision, the context as compact JSON.
-    It is None if there was none. `starts_at` and `expires_at` are the limits of a warrant that was written or has
+    `key` is the type and id of an object, the name of an object type or policy, the id of a webhook, or the first six
+    columns of a warrant and the digest of its policy; for a decision, the first six columns of the warrant that was
+    checked. `content` is the meta, definition or policy that was written or ended; for a decision, the context as
+    compact JSON. It is None if there was none. `starts_at` and `expires_at` are the limits of a warrant that was written or has
     expired. `actor` and `request_id` say who made the request and which it was, as far as that is known. `bits` are
     those of the revision of a write."""
 

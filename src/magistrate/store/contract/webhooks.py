@@ -10,6 +10,7 @@ import msgspec
 
 from magistrate.engine.names import Revision
 from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import Stamp
 from magistrate.store.contract.revisions import RevisionId
 
 MAX_DELIVERIES = 100
@@ -140,7 +141,7 @@ ChangeWebhook = Callable[[StoredWebhook], StoredWebhook]
 
 class WebhookStore(Protocol):
     """Describes the part of a store that handles webhooks. They are not versioned: writing them makes no revision and
-    no row in the change log."""
+    no row in the change log, except in `end_webhook`."""
 
     async def list_webhooks(self) -> Snapshot[tuple[StoredWebhook, ...]]:
         """Returns all webhooks, by id."""
@@ -189,6 +190,13 @@ class WebhookStore(Protocol):
     ) -> bool:
         """Writes the progress if the lease is still that of the webhook and it is enabled, and returns whether it was
         written. The attempt is kept in any case, unless the webhook was deleted."""
+        ...
+
+    async def end_webhook(
+        self, webhook: StoredWebhook, progress: WebhookProgress, attempt: WebhookAttempt, stamp: Stamp
+    ) -> bool:
+        """Does the same when nothing is sent any more. If it is written, it makes a revision with an event of the kind
+        `webhook`, whose content is a JSON object with `state` and `reason`."""
         ...
 
     async def keep_webhook_attempt(self, webhook_id: str, attempt: WebhookAttempt) -> None:

@@ -28,7 +28,7 @@ from magistrate.store.sql.versions import RowStatements
 T = TypeVar("T")
 
 Key = tuple[str, ...]
-Kind = Literal["object", "object-type", "policy", "warrant"]
+Kind = Literal["object", "object-type", "policy", "warrant", "webhook"]
 Action = Literal["created", "updated", "deleted", "expired"]
 
 MICROSECONDS_PER_HOUR = 3_600_000_000

@@ -8,6 +8,7 @@ import msgspec
 from magistrate.engine.names import Revision
 from magistrate.errors import Conflict, NotFound
 from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import Stamp
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.webhooks import (
     NO_SECRET,
@@ -22,6 +23,7 @@ from magistrate.store.contract.webhooks import (
 )
 from magistrate.store.database import Execute, Row, Rows, Script, Select
 from magistrate.store.scripts.key_encryption import Sealing
+from magistrate.store.scripts.versions import Effect, write_effects
 from magistrate.store.sql.webhooks import (
     COUNT_WEBHOOKS,
     DELETE_ATTEMPTS,
@@ -150,6 +152,21 @@ def write_progress(
     if attempt is not None:
         yield from keep_attempt(head, webhook.id, attempt)
     return bool(written)
+
+
+def end_webhook(
+    head: Revision, webhook: StoredWebhook, progress: WebhookProgress, attempt: WebhookAttempt, stamp: Stamp
+) -> Script[bool]:
+    is_written = yield from write_progress(head, webhook, progress, attempt)
+    if is_written:
+        yield from write_effects(head, stamp, _describe_end(webhook, progress), is_called=False)
+    return is_written
+
+
+def _describe_end(webhook: StoredWebhook, progress: WebhookProgress) -> Script[list[Effect]]:
+    yield from ()
+    content = msgspec.json.encode({"state": progress.state.value, "reason": progress.reason}).decode()
+    return [Effect("updated", "webhook", (webhook.id,), after=content)]
 
 
 def keep_attempt(head: Revision, webhook_id: str, attempt: WebhookAttempt) -> Script[None]:

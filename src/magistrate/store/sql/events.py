@@ -127,7 +127,8 @@ def log_statement(part: LogPart, followed: Revision, dialect: Dialect) -> Clause
     revision and the bits of `followed`, *the same of `part.after` and when it was reached), and the columns of
     `events_statement` from `place` on and how many characters the contents before take, for `limit + 1` rows, in the
     order of their places."""
-    changes = f"{_CHANGE.format(joined=dialect.changes.format(condition='true'))} AND (c.revision, c.position) > (?, ?)"
+    joined = dialect.changes.format(condition="c.kind <> 'webhook'")
+    changes = f"{_CHANGE.format(joined=joined)} AND (c.revision, c.position) > (?, ?)"
     values: tuple[Parameter, ...] = (part.after.revision, part.behind)
     if part.within is not None:
         changes += " AND c.revision = ? AND c.kind = ? AND c.action = ?"
