@@ -174,6 +174,8 @@ ALERTS = (
         f"{_rate('magistrate_spans_dropped_total')} > 0",
         "Spans of sampled requests are dropped.",
         '{{ $labels.instance }} drops {{ $value | printf "%.1f" }} spans a second',
+    ),
+    Alert(
         "MagistrateWebhookDead",
         WARNING,
         0,

@@ -133,6 +133,7 @@ CASES = {
     ),
     "MagistrateSpansDropped": Case(
         counted("magistrate_spans_dropped_total", "0x5 30+30x30"), 14, 20, "a drops 0.5 spans a second"
+    ),
     "MagistrateWebhookDead": Case(
         counted("magistrate_webhooks", "0x5 1x10", state="dead", worker="0"), 4, 8, "1 webhooks get nothing any more"
     ),

@@ -486,9 +486,8 @@ async def test_another_process_takes_over_and_nothing_is_lost(
 ) -> None:
     await make(node, receiver.url)
     tokens = await node.put("a", "b", "c")
-    leased = await node.context.store.lease_webhook(
-        "hook-1", node.clock.now(), node.clock.now() + round(LEASE_SECONDS * SECOND)
-    )
+    until = node.clock.now() + round(LEASE_SECONDS * SECOND)
+    leased = await node.context.store.lease_webhook("hook-1", node.clock.now(), until)
     assert leased is not None
     async with open_node(settings, node.clock) as other:
         await other.deliver()

@@ -178,7 +178,7 @@ class WebhookDelivery:
             if isinstance(opened, SendOutcome):
                 return opened
             self._client = opened
-        return await self._client.send(message, secrets)
+        return await self._client.deliver(message, secrets)
 
     def _describe_failure(self, outcome: SendOutcome, number: int) -> WebhookProgress:
         """Returns what follows from an attempt that has failed, as the `number`th of its delivery."""

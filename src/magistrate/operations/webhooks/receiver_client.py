@@ -6,6 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -46,29 +47,24 @@ class ReceiverClient:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def send(self, message: OutgoingMessage, secrets: Sequence[str]) -> SendOutcome:
+    async def deliver(self, message: OutgoingMessage, secrets: Sequence[str]) -> SendOutcome:
         """Sends a message signed by these secrets, and returns what came of it. Raises nothing."""
-        status: int | None = None
+        ends_at = asyncio.get_running_loop().time() + TIMEOUT_SECONDS
         try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
+            async with asyncio.timeout_at(ends_at):
                 request = await self._build_request(message, secrets)
                 response = await self._http.send(request, stream=True)
-                status = response.status_code
-                try:
-                    await _discard_body(response)
-                finally:
-                    await response.aclose()
-                return read_answer(status, response.headers)
         except TimeoutError:
-            if status is not None:  # the answer is there; that its body goes on says nothing
-                return read_answer(status, response.headers)
             return SendOutcome(None, f"no answer within {TIMEOUT_SECONDS:.0f} s")
         except RefusedAddress as refusal:
             return SendOutcome(None, str(refusal))
         except _ERRORS as error:
-            if status is not None:
-                return read_answer(status, response.headers)
             return SendOutcome(None, describe_failure(error))
+        # The status is the answer, whatever comes of the body.
+        with suppress(TimeoutError, *_ERRORS):
+            async with asyncio.timeout_at(ends_at), aclosing(response):
+                await _discard_body(response)
+        return read_answer(response.status_code, response.headers)
 
     async def _build_request(self, message: OutgoingMessage, secrets: Sequence[str]) -> httpx.Request:
         timestamp = int(time.time())

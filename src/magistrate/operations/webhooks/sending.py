@@ -14,7 +14,7 @@ class Receiver(Protocol):
     @property
     def url(self) -> ReceiverUrl: ...
 
-    async def send(self, message: OutgoingMessage, secrets: Sequence[str]) -> SendOutcome:
+    async def deliver(self, message: OutgoingMessage, secrets: Sequence[str]) -> SendOutcome:
         """Sends a message once, signed by these secrets, and returns what came of it. Raises nothing."""
         ...
 
@@ -36,6 +36,6 @@ async def send_once(
     if isinstance(opened, SendOutcome):
         return opened
     try:
-        return await opened.send(message, secrets)
+        return await opened.deliver(message, secrets)
     finally:
         await opened.close()

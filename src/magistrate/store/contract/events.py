@@ -35,9 +35,9 @@ class Event(msgspec.Struct, frozen=True):
     `key` is the type and id of an object, the name of an object type or policy, the id of a webhook, or the first six
     columns of a warrant and the digest of its policy; for a decision, the first six columns of the warrant that was
     checked. `content` is the meta, definition or policy that was written or ended; for a decision, the context as
-    compact JSON. It is None if there was none. `starts_at` and `expires_at` are the limits of a warrant that was written
-    or has expired. `actor` and `request_id` say who made the request and which it was, as far as that is known. `bits` are
-    those of the revision of a write."""
+    compact JSON. It is None if there was none. `starts_at` and `expires_at` are the limits of a warrant that was
+    written or has expired. `actor` and `request_id` say who made the request and which it was, as far as that is known.
+    `bits` are those of the revision of a write."""
 
     action: Action
     kind: EventKind
