@@ -48,6 +48,7 @@ LONG_FILES = (
     "cli/test_import.py",
     "processes/test_backups.py",
     "cli/test_backups.py",
+    "cli/test_service_backups.py",
     "test_bench_mixed.py",
     "test_example_application.py",
 )

@@ -6,6 +6,8 @@ answered, RequestRefused if one answered with an error, and InvalidRequest for a
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
 from itertools import repeat
 from types import TracebackType
 from typing import Any, Literal, NotRequired, TypedDict
@@ -34,6 +36,11 @@ _WARNING = re.compile(r'[0-9]{3} [^ ]+ "([^"]*)"')
 
 PAGE_SIZE = 1_000
 """Sets the number of results in a page of a list, unless fewer are wanted: as many as the API allows."""
+
+
+LONG_WAIT_SECONDS = 21_600.0
+"""Limits each wait for a service that makes a backup or restores one (6 hours): either may take minutes before it
+answers."""
 
 
 class SubjectJson(TypedDict):
@@ -303,6 +310,30 @@ class Client:
             return None
         return {name: int(float(number)) for name, number in _STORE_REQUESTS.findall(response.text)}
 
+    def of_store(self, named: str) -> "Client":
+        """Returns a client of the store with this name or id, which uses the same connections."""
+        client = copy(self)
+        client._prefix = f"/stores/{_segment(named)}"
+        return client
+
+    @contextmanager
+    def back_up(self, parameters: Mapping[str, str]) -> Iterator[Iterator[bytes]]:
+        """Yields the lines of a backup in pieces, as they arrive. `parameters` are query parameters: asOf, withKeys."""
+        timeout = httpx.Timeout(self._timeout_ms / 1000, read=LONG_WAIT_SECONDS)
+        url = f"{self.url}{self._prefix}/v2/backup"
+        streaming = self._http.stream("GET", url, params=parameters, timeout=timeout)
+        with self._reporting_unreachable(), streaming as response:
+            if response.status_code != 200:
+                response.read()
+                self._read(response)
+            yield self._read_pieces(response)
+
+    def _read_pieces(self, response: httpx.Response) -> Iterator[bytes]:
+        try:
+            yield from response.iter_raw()
+        except httpx.RemoteProtocolError as error:
+            raise ServiceUnreachable(self.url, "it ended the backup before it was complete; see its log") from error
+
     def check(
         self,
         checks: Sequence[CheckJson],
@@ -401,8 +432,13 @@ class Client:
     ) -> httpx.Response:
         content = None if body is None else json.dumps(body).encode()
         url = self.url + (path if path.startswith((STORES_PATH, METRICS_PATH)) else self._prefix + path)
-        try:
+        with self._reporting_unreachable():
             return self._http.request(method, url, content=content, params=parameters)
+
+    @contextmanager
+    def _reporting_unreachable(self) -> Iterator[None]:
+        try:
+            yield
         except httpx.TimeoutException as error:
             raise ServiceUnreachable(self.url, f"no answer within {self._timeout_ms} ms") from error
         except httpx.InvalidURL as error:

@@ -230,13 +230,21 @@ def test_a_backup_of_all_stores_as_of_the_past_has_those_that_there_were(url: st
     assert export(target) == export(url, "--as-of", time)
 
 
-def test_a_database_that_was_never_served_has_nothing_to_back_up(target: str, tmp_path: Path) -> None:
+def test_a_store_to_which_nothing_was_ever_written_is_backed_up_and_restored(
+    url: str, target: str, tmp_path: Path
+) -> None:
     migrate_store(settings_for(target))
 
-    ran = magistrate("backup", tmp_path / "all", "--database-url", target)
+    ran = done("backup", tmp_path / "empty", "--database-url", target)
+    done("restore", tmp_path / "empty", "--database-url", target)
+    done("restore", tmp_path / "empty", "--database-url", url, "--replace")
 
-    assert ran.exit_code == 2
-    assert "nothing was ever written to the store" in ran.stderr
+    assert "0 object types, 0 policies, 0 objects, 0 warrants, 0 keys" in ran.stdout
+    assert export(url) == export(target) == b""
+    header = json.loads((tmp_path / "empty").read_bytes().splitlines()[0])
+    assert header["time"] == "1970-01-01T00:00:00Z"
+    with running_service(settings_for(target)) as service, Client(service) as client:
+        assert client.get("/v2/warrants", headers={"Warrant-Token": header["token"]}).status_code in (200, 409)
 
 
 def test_keys_are_in_a_backup_only_if_they_are_to_be(url: str, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from functools import partial
 
 from magistrate.api.authzen.routes import AUTHZEN_ROUTES
 from magistrate.api.endpoints import (
+    backups,
     check,
     decisions,
     difference,
@@ -160,6 +161,11 @@ _RESOURCE_EVENT_LIST = list_parameters(
 )
 _ACCESS_EVENT_LIST = list_parameters(ACCESS_EVENT_LIST, *_event_parameters(ACCESS_TYPES, ACCESS_NAMES))
 
+_BACKUP = (
+    AS_OF_PARAMETER,
+    Parameter(backups.WITH_KEYS, "whether the keys are part of it: their digests, never secrets", FALSE_BY_DEFAULT),
+)
+
 _read = partial(Route, scope=Scope.READ, list_types=list_all)
 _define = partial(Route, scope=Scope.MODEL, writes=True, list_types=list_all)
 _write = partial(Route, scope=Scope.WRITE, writes=True)
@@ -171,6 +177,7 @@ _check = partial(
 _record = partial(Route, scope=Scope.EVENTS)
 _operate = partial(Route, scope=Scope.STORES, list_types=list_none, is_administrative=True)
 _hook = partial(Route, scope=Scope.WEBHOOKS, list_types=list_all, is_administrative=True)
+_administer = partial(Route, scope=Scope.ADMIN, list_types=list_all, is_administrative=True)
 _key = partial(Route, scope=Scope.KEYS, list_types=list_none, is_administrative=True)
 
 V2_ROUTES: tuple[Route, ...] = (
@@ -359,6 +366,10 @@ V2_ROUTES: tuple[Route, ...] = (
     _operate(
         "DELETE", "/v2/stores/{store}", stores.delete, "Delete a store, whose rows are removed in the background",
         writes=True, may_conflict=True, status=202,
+    ),
+    _administer(
+        "GET", "/v2/backup", backups.back_up, "Back up a store: all that it has at one revision, as lines of JSON",
+        answer=None, parameters=_BACKUP, stream=backups.BACKUPS, may_conflict=True,
     ),
     _record("GET", "/v2/decisions/{id}", decisions.get, "Get a recorded decision of a check", list_types=list_all),
     _read(

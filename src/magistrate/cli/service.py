@@ -101,7 +101,8 @@ def _setting_option(setting: Setting) -> Callable[[Command], Command]:
         return click.option(
             setting.flag, setting.name, metavar="TEXT", help=shown, multiple=True, callback=_join_by_commas
         )
-    return click.option(setting.flag, setting.name, metavar="TEXT" if setting.default == "" else "", help=shown)
+    flags = (*setting.further_flags, setting.flag)
+    return click.option(*flags, setting.name, metavar="TEXT" if setting.default == "" else "", help=shown)
 
 
 def _join_by_commas(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str | None:

@@ -37,6 +37,8 @@ class Setting:
     """Lists texts, in lower case, that a boolean setting can have as its value, besides true and false."""
     variable_name: str = ""
     """Names the environment variable, if it is not made from the name."""
+    further_flags: tuple[str, ...] = ()
+    """Lists other flags that mean the same."""
 
     @property
     def is_boolean(self) -> bool:
@@ -399,7 +401,7 @@ SETTINGS = tuple(
 STORE_SETTING = Setting("store", "", "the name or id of the store to use; by default that of the API key, or `default`")
 
 CLIENT_SETTINGS = (
-    Setting("server", "http://127.0.0.1:8000", "the URL of the service"),
+    Setting("server", "http://127.0.0.1:8000", "the URL of the service", further_flags=("--url",)),
     Setting("api_key", "", "the API key to send; if there are several, separated by commas, the first is used"),
     STORE_SETTING,
     Setting(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from magistrate.engine.names import Revision
+from magistrate.errors import StoreDeleted
 from magistrate.store.contract.backups import RestoredContents
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.lists import PageSlice, Slice
@@ -29,6 +30,7 @@ from magistrate.store.scripts.key_encryption import Sealing
 from magistrate.store.scripts.versions import MICROSECONDS_PER_HOUR
 from magistrate.store.sql.keys import LIST_ALL_KEYS, LIST_STORE_KEYS
 from magistrate.store.sql.stores import (
+    FIND_STORE,
     FIND_STORE_OR_ID,
     LIST_DELETED_STORES,
     LIST_EXPIRED,
@@ -171,6 +173,12 @@ class SqlStores:
     async def find_store(self, named: str) -> StoredStore | None:
         rows = await self._database.read(FIND_STORE_OR_ID, (named, named))
         return build_store(rows[0]) if rows else None
+
+    async def read_store(self, number: int) -> StoredStore:
+        rows = await self._database.read(FIND_STORE, (number,))
+        if not rows or (stored := build_store(rows[0])).deleted_at is not None:
+            raise StoreDeleted
+        return stored
 
     async def list_moved(self, since: int) -> tuple[int, Sequence[MovedStore]]:
         # From the last change on, because another restore may bring back later ones that are known no more.

@@ -1,81 +1,125 @@
 """Implements `magistrate backup`, `magistrate restore` and `magistrate export`, which work on a database, served or
-not (docs/backup.md)."""
+not, or through a service (docs/backup.md)."""
 
 import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
 
-from magistrate.cli.input import read_as_of
+from magistrate.cli.input import read_as_of, read_time
 from magistrate.cli.output import echo
-from magistrate.cli.service import report_failures, with_settings
+from magistrate.cli.service import connect_client, report_failures, with_settings
 from magistrate.config.settings import read_named_store, read_store_settings
-from magistrate.config.settings_table import SETTINGS, STORE_SETTING
+from magistrate.config.settings_table import CLIENT_SETTINGS, SETTINGS, STORE_SETTING
 from magistrate.temporary_files import create_file, open_temporary_file, writing_to
 
 if TYPE_CHECKING:
-    from magistrate.wiring.backups import Backup, BackupHeader, Restored
+    from magistrate.client import Client
+    from magistrate.wiring.backups import BackupHeader, Restored
 
 DIFFERENT = 1
 """Sets the exit code if a restored store is not what the backup has."""
 STANDARD = "-"
 """Stands for standard output, or standard input."""
 
-database_option = with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
+[DATABASE_SETTING] = [setting for setting in SETTINGS if setting.name == "database_url"]
+[SERVER_SETTING] = [setting for setting in CLIENT_SETTINGS if setting.name == "server"]
+place_options = with_settings([DATABASE_SETTING, *CLIENT_SETTINGS])
 all_stores_option = click.option("--all-stores", is_flag=True, help="every store of the database")
 point_option = click.option(
     "--as-of", metavar="TIME", help="the state at this time or token, as far back as the past is kept; by default now"
 )
 
 
+class Place(NamedTuple):
+    """Says where the stores are: in the database of --database-url, or in the service that the other flags name."""
+
+    flags: Mapping[str, str | None]
+
+    @property
+    def is_service(self) -> bool:
+        """Returns whether it is a service. Raises UsageError if the flags name both."""
+        has_server, has_database = (
+            self.flags[setting.name] is not None for setting in (SERVER_SETTING, DATABASE_SETTING)
+        )
+        if has_server and has_database:
+            raise click.UsageError("give either --url URL or --database-url URL")
+        if has_server or has_database or os.environ.get(DATABASE_SETTING.variable):
+            return has_server
+        return bool(os.environ.get(SERVER_SETTING.variable))
+
+    @contextmanager
+    def connect(self) -> Iterator["Client"]:
+        """Yields a client of the service."""
+        with connect_client({setting.name: self.flags[setting.name] for setting in CLIENT_SETTINGS}) as client:
+            yield client
+
+    def read_store(self, has_all_stores: bool = False) -> str:
+        """Returns the store that is named, an empty text if none is."""
+        if self.flags["store"] is not None and has_all_stores:
+            raise click.UsageError("give either --store NAME or --all-stores")
+        return "" if has_all_stores else read_named_store(self.flags["store"], os.environ)
+
+
+def at_place(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options that say where the stores are, and calls the command with their `place`."""
+
+    @wraps(command)
+    def call_at_place(**options: Any) -> None:
+        settings = (DATABASE_SETTING, *CLIENT_SETTINGS)
+        place = Place({setting.name: options.pop(setting.name) for setting in settings})
+        with report_failures():
+            command(place=place, **options)
+
+    return place_options(call_at_place)
+
+
+class WantedBackup(NamedTuple):
+    """Says what a backup is to have."""
+
+    has_all_stores: bool = False
+    as_of: str | None = None
+    has_keys: bool = False
+    is_bare: bool = False
+
+
 @click.command(short_help="Write a backup of a store, or of all.")
 @click.argument("path", metavar="FILE", type=click.Path(allow_dash=True))
-@database_option
-@with_settings([STORE_SETTING])
+@at_place
 @all_stores_option
 @point_option
 @click.option("--with-keys", is_flag=True, help="the API keys as well: their digests, from which no key can be made")
-def backup(
-    path: str, database_url: str | None, store: str | None, all_stores: bool, as_of: str | None, with_keys: bool
-) -> None:
+def backup(path: str, place: Place, all_stores: bool, as_of: str | None, with_keys: bool) -> None:
     """Write everything that a store has to FILE (- for standard output), at one revision, while services may write to
     it. `magistrate restore` puts it into a store of any database.
 
-    FILE is compressed if its name ends with .zst or .gz. It appears when it is complete, readable to its owner only;
-    one that exists is replaced. Two backups of one revision are equal to the byte."""
-    with report_failures():
-        from magistrate.wiring.backups import Backup
-
-        settings = read_store_settings(database_url, os.environ)
-        named = _read_store(store, all_stores)
-        _write(path, Backup(settings, named, all_stores, _read_point(as_of), has_keys=with_keys))
+    It is read from the database, or with --url from a service, whose key needs the scope admin. FILE is compressed if
+    its name ends with .zst or .gz. It appears when it is complete, readable to its owner only; one that exists is
+    replaced. Two backups of one revision are equal to the byte."""
+    _write(path, place, WantedBackup(all_stores, read_as_of(as_of), has_keys=with_keys))
 
 
 @click.command(short_help="Write all rows of a store as lines that `import` reads.")
 @click.argument("path", metavar="[FILE]", type=click.Path(allow_dash=True), default=STANDARD)
-@database_option
-@with_settings([STORE_SETTING])
+@at_place
 @point_option
-def export(path: str, database_url: str | None, store: str | None, as_of: str | None) -> None:
+def export(path: str, place: Place, as_of: str | None) -> None:
     """Write the object types, policies, objects and warrants of a store to FILE, or to standard output, a line of JSON
-    each, as `magistrate import` reads them. A backup has the same lines, and shows whether it is complete."""
-    with report_failures():
-        from magistrate.wiring.backups import Backup
-
-        settings = read_store_settings(database_url, os.environ)
-        _write(path, Backup(settings, _read_store(store, False), False, _read_point(as_of), is_bare=True))
+    each, as `magistrate import` reads them. They are read from the database, or with --url from a service, whose key
+    needs the scope admin. A backup has the same lines, and shows whether it is complete."""
+    _write(path, place, WantedBackup(as_of=read_as_of(as_of), is_bare=True))
 
 
 @click.command(short_help="Restore a backup.")
 @click.argument("path", metavar="FILE", type=click.Path(allow_dash=True))
-@database_option
-@with_settings([*(setting for setting in SETTINGS if setting.name == "migrate"), STORE_SETTING])
+@with_settings([DATABASE_SETTING, *(setting for setting in SETTINGS if setting.name == "migrate"), STORE_SETTING])
 @click.option("--into", metavar="NAME", help="restore into the store with this name, which is made unless it is there")
 @click.option("--replace", "replaces", is_flag=True, help="replace what the store has; without it, it must be empty")
 @click.option("--no-verify", is_flag=True, help="do not compare the restored store with the backup")
@@ -137,26 +181,47 @@ def _print_restored(restored: "Restored", is_verified: bool) -> None:
         echo(f"verified: the number of rows, their digest, and {restored.checks:,} checks")
 
 
-def _read_store(flag: str | None, has_all_stores: bool) -> str:
-    if flag is not None and has_all_stores:
-        raise click.UsageError("give either --store NAME or --all-stores")
-    return "" if has_all_stores else read_named_store(flag, os.environ)
-
-
-def _read_point(text: str | None) -> str:
-    return read_as_of(text) or ""
-
-
-def _write(path: str, request: "Backup") -> None:
-    # importing the server takes a moment, which `--help` need not wait for
-    from magistrate.wiring.backups import back_up
-
-    started = time.monotonic()
+def _write(path: str, place: Place, wanted: WantedBackup) -> None:
+    started, is_service, named = time.monotonic(), place.is_service, place.read_store(wanted.has_all_stores)
     with _open_output(path) as file:
-        headers = back_up(request, file)
+        headers = (_back_up_service if is_service else _back_up_database)(place, named, wanted, file)
     for header in headers:
         echo(_describe(header), err=path == STANDARD)
     _print_rate(sum(header.counts.lines for header in headers), started, is_error=path == STANDARD)
+
+
+def _back_up_database(place: Place, named: str, wanted: WantedBackup, file: BinaryIO) -> Sequence["BackupHeader"]:
+    # importing the server takes a moment, which `--help` need not wait for
+    from magistrate.wiring.backups import Backup, back_up
+
+    settings = read_store_settings(place.flags["database_url"], os.environ)
+    as_of = wanted.as_of or ""
+    return back_up(Backup(settings, named, wanted.has_all_stores, as_of, wanted.has_keys, wanted.is_bare), file)
+
+
+def _back_up_service(place: Place, named: str, wanted: WantedBackup, file: BinaryIO) -> Sequence["BackupHeader"]:
+    from magistrate.operations.backups.backup_file import BackupWriter, copy_store
+
+    parameters = {} if wanted.as_of is None else {"asOf": wanted.as_of}
+    if wanted.has_keys:
+        parameters["withKeys"] = "true"
+    headers, writer = [], BackupWriter(file, wanted.is_bare)
+    with place.connect() as client:
+        clients = _list_clients(client, wanted.as_of) if wanted.has_all_stores else [client]
+        for part, each in enumerate(clients, 1):
+            with each.back_up(parameters) as pieces:
+                headers.append(copy_store(pieces, writer, part, len(clients)))
+    return headers
+
+
+def _list_clients(client: "Client", as_of: str | None) -> Sequence["Client"]:
+    """Returns a client of each store, by name, but for those that were made after the time of the backup."""
+    is_time = as_of is not None and as_of.endswith("Z")
+    return [
+        client.of_store(store["name"])
+        for store in client.stores({})
+        if not is_time or read_time(store["createdAt"], "createdAt") <= read_time(as_of or "", "--as-of")
+    ]
 
 
 def _print_rate(lines: int, started: float, is_error: bool) -> None:

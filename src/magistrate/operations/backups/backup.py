@@ -5,7 +5,8 @@ any list. So others can write meanwhile."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
 from magistrate.engine.names import Revision
@@ -40,6 +41,10 @@ class BackedUpRevision(NamedTuple):
     written_at: int
 
 
+BackedUpState = tuple[BackedUpRevision, StoreContents | None]
+"""Holds the revision to be backed up, and what it has if it is the newest."""
+
+
 class BackupRequest(NamedTuple):
     """Says what a backup of a store contains: the state at `as_of`, or the newest one, and perhaps the keys. It is the
     `part` of a file with so many `parts`, written by a `version` of Magistrate."""
@@ -54,24 +59,40 @@ class BackupRequest(NamedTuple):
 async def back_up_store(
     ctx: Context, stored: StoredStore, writer: BackupWriter, request: BackupRequest
 ) -> BackupHeader:
-    """Writes a store, and returns its header. Raises Conflict if its revision is deleted before the end of the backup,
-    and what `find_point` raises."""
-    point, counts = await _find_point(ctx, request.as_of)
+    """Writes a store, and returns its header. Raises what `find_backed_up` and `write_backup` raise."""
+    backed_up = await find_backed_up(ctx, request.as_of)
+    headers = [step async for step in write_backup(ctx, stored, backed_up, writer, request) if step is not None]
+    return headers[-1]
+
+
+async def write_backup(
+    ctx: Context, stored: StoredStore, backed_up: BackedUpState, writer: BackupWriter, request: BackupRequest
+) -> AsyncGenerator[BackupHeader | None, None]:
+    """Writes a store, and yields after each page that was read, at last the header. Raises Conflict if its revision is
+    deleted before the end of the backup."""
+    point, counts = backed_up
     at = point.revision
     try:
         keys = [*await _list_keys(ctx.store)] if request.has_keys else []
+        counted = Counter[type]()
+        async for _ in _count_rows(ctx.store, at, counts, counted):
+            yield None
         header = BackupHeader(
             FORMAT,
             request.version,
             _describe_store(stored),
             write_token(ctx.store.identity, RevisionId(at, point.bits)),
             render_time(point.written_at),
-            await _count_rows(ctx.store, at, counts, sum(map(len, keys))),
+            _build_counts(counted, sum(map(len, keys))),
             request.part,
             request.parts,
         )
         writer.begin(header)
-        lines = await _write_rows(ctx.store, at, writer)
+        lines = 0
+        async with aclosing(_write_rows(ctx.store, at, writer)) as writing:
+            async for written in writing:
+                lines += written
+                yield None
     except RevisionUnavailable as error:
         raise Conflict(COLLECTED) from error
     for rows in keys:
@@ -81,11 +102,13 @@ async def back_up_store(
     if lines != header.counts.lines:
         raise Conflict(f"the store counts {header.counts.lines} rows, but has {lines}; run `magistrate doctor`")
     writer.end(lines)
-    return header
+    yield header
 
 
 async def list_pages(store: Store, at: Revision) -> AsyncIterator[Sequence[VersionedRow]]:
-    """Yields all rows of a store at a revision, in pages of one kind each."""
+    """Yields all rows of a store at a revision, in pages of one kind each; none if nothing was ever written to it."""
+    if at == NOTHING_WRITTEN.revision:
+        return
     for kind in KINDS:
         last: Any = None
         while rows := await store.list_rows(kind, last, at):
@@ -95,45 +118,49 @@ async def list_pages(store: Store, at: Revision) -> AsyncIterator[Sequence[Versi
             last = rows[-1]
 
 
-async def _write_rows(store: Store, at: Revision, writer: BackupWriter) -> int:
-    """Writes all rows, each page while the next one is read, and returns how many they were."""
-    lines = 0
+async def _write_rows(store: Store, at: Revision, writer: BackupWriter) -> AsyncGenerator[int, None]:
+    """Writes all rows, each page while the next one is read, and yields how many were written."""
     writing: asyncio.Future[int] | None = None
     try:
         async for rows in list_pages(store, at):
             if writing is not None:
-                lines += await writing
+                yield await writing
             writing = asyncio.ensure_future(asyncio.to_thread(writer.write_rows, rows))
-        return lines if writing is None else lines + await writing
+        if writing is not None:
+            yield await writing
     finally:
         if writing is not None:
             await asyncio.wait([writing])
 
 
-async def _find_point(ctx: Context, as_of: AsOf | None) -> tuple[BackedUpRevision, StoreContents | None]:
-    """Returns the revision to be backed up and, if it is the newest, what it has."""
+async def find_backed_up(ctx: Context, as_of: AsOf | None) -> BackedUpState:
+    """Returns the revision to be backed up and, if it is the newest, what it has. Raises what `find_point` raises."""
     if as_of is not None:
         point = await find_point(ctx, as_of, NO_DEMAND)
         bits = (await ctx.store.identify(point.revision)).bits
         state = await ctx.store.find_revision(point.revision)
         return BackedUpRevision(point.revision, bits, state.match.written_at if state.match else point.now), None
     contents = await ctx.store.measure_contents()
-    if contents.newest == NOTHING_WRITTEN:
-        raise Conflict("nothing was ever written to the store, so there is nothing to back up")
     state = await ctx.store.find_revision(contents.newest.revision)
     return BackedUpRevision(*contents.newest, state.match.written_at if state.match else 0), contents
 
 
-async def _count_rows(store: Store, at: Revision, contents: StoreContents | None, keys: int) -> LineCounts:
-    """Counts the rows of each kind; what the newest revision has is counted already."""
-    counts: Counter[type] = Counter()
+async def _count_rows(
+    store: Store, at: Revision, contents: StoreContents | None, counts: Counter[type]
+) -> AsyncIterator[None]:
+    """Adds the rows of each kind to `counts`, and yields after each page; what the newest revision has is counted
+    already."""
     async for rows in list_pages(store, at):
-        if contents is not None and type(rows[0]) is StoredObject:
+        if contents is not None and type(rows[0]) in (StoredObject, Warrant):
             break
         counts[type(rows[0])] += len(rows)
+        yield
     if contents is not None:
         counts[StoredObject], counts[Warrant] = contents.objects, contents.warrants
-    policies, types, objects, warrants = (counts[kind] for kind in KINDS)
+
+
+def _build_counts(counted: Mapping[type, int], keys: int) -> LineCounts:
+    policies, types, objects, warrants = (counted[kind] for kind in KINDS)
     return LineCounts(policies, types, objects, warrants, keys)
 
 

@@ -7,8 +7,8 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from io import BufferedReader, BytesIO
-from typing import BinaryIO, cast
+from io import BufferedReader, BytesIO, RawIOBase
+from typing import Any, BinaryIO, Protocol, cast
 
 import msgspec
 
@@ -83,10 +83,16 @@ _HEADER_DECODER = msgspec.json.Decoder(BackupHeader)
 _FOOTER_DECODER = msgspec.json.Decoder(BackupFooter)
 
 
+class LineTarget(Protocol):
+    """Represents what lines are written to."""
+
+    def write(self, content: bytes, /) -> object: ...
+
+
 class BackupWriter:
     """Writes the lines of stores to a file, with headers and footers unless they `are_bare`."""
 
-    def __init__(self, file: BinaryIO, are_bare: bool = False) -> None:
+    def __init__(self, file: LineTarget, are_bare: bool = False) -> None:
         self._file = file
         self._are_bare = are_bare
         self._digest = hashlib.sha256()
@@ -94,14 +100,14 @@ class BackupWriter:
     def begin(self, header: BackupHeader) -> None:
         if not self._are_bare:
             self._digest = hashlib.sha256()
-            self._write(_ENCODER.encode(header) + b"\n")
+            self.write_lines(_ENCODER.encode(header) + b"\n")
 
     def write_rows(self, rows: Sequence[RestoredRow]) -> int:
         """Writes rows of one kind, and returns their number."""
-        self._write(render_rows(rows))
+        self.write_lines(render_rows(rows))
         return len(rows)
 
-    def _write(self, lines: bytes) -> None:
+    def write_lines(self, lines: bytes) -> None:
         self._digest.update(lines)
         self._file.write(lines)
 
@@ -127,6 +133,40 @@ def compress(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
         yield file
 
 
+class PieceFile(RawIOBase):
+    """Reads pieces as they come, as a file that cannot be rewound."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = memoryview(piece)
+        size = min(len(target), len(self._rest))
+        target[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+def copy_store(pieces: Iterator[bytes], writer: BackupWriter, part: int = 1, parts: int = 1) -> BackupHeader:
+    """Writes the backup of one store, which comes in pieces, as a part of another backup, and returns its header.
+    Raises DamagedBackup if it is not as it was written, and what `pieces` raises."""
+    reader = BackupReader(cast(BinaryIO, BufferedReader(PieceFile(pieces))), is_stream=True)
+    own = reader.read_header()
+    header = msgspec.structs.replace(own, part=part, parts=parts)
+    writer.begin(header)
+    for lines in reader.read_lines(own):
+        writer.write_lines(b"".join(lines))
+    writer.end(header.counts.lines)
+    return header
+
+
 _GZIP_MAGIC, _ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -134,16 +174,21 @@ class BackupReader:
     """Reads a seekable file from its beginning, one store after another: `read_header`, and then `read_lines` to their
     end, which verifies the footer. All of it raises DamagedBackup for a file that is not as it was written."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, is_stream: bool = False) -> None:
+        """Begins at the first store. A file that `is_stream` cannot be rewound, and is not compressed."""
         self._file = file
-        self.rewind()
+        self._lines: BinaryIO = file
+        self._parts_read = self.number = 0
+        self._is_within_part = False
+        if not is_stream:
+            self.rewind()
 
     def rewind(self) -> None:
         """Begins again at the first store."""
         self._file.seek(0)
         magic = self._file.read(len(_ZSTD_MAGIC))
         self._file.seek(0)
-        self._lines: BinaryIO = BytesIO()
+        self._lines = BytesIO()
         if magic.startswith(_GZIP_MAGIC):
             self._lines = cast(BinaryIO, BufferedReader(gzip.GzipFile(fileobj=self._file)))
         elif magic == _ZSTD_MAGIC:

@@ -183,6 +183,10 @@ class Stores(Protocol):
         """Returns the store with this name or id, or None."""
         ...
 
+    async def read_store(self, number: int) -> StoredStore:
+        """Returns the store with this number. Raises StoreDeleted."""
+        ...
+
     async def update(self, number: int, name: str, description: str, limits: StoreLimits) -> StoredStore:
         """Replaces these. Raises Conflict if another store has the name, and NotFound.
 

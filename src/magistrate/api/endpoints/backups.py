@@ -1,0 +1,66 @@
+"""Defines the handlers of /v2/backup and /v2/restore (docs/backup.md#over-http)."""
+
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import NamedTuple
+
+import magistrate
+from magistrate.api.calls import Answer, Call
+from magistrate.api.http.request_values import read_boolean
+from magistrate.api.http.streams import Stream, StreamKind
+from magistrate.operations.backups.backup import BackedUpState, BackupRequest, find_backed_up, write_backup
+from magistrate.operations.backups.backup_file import BackupWriter
+from magistrate.operations.context import Context
+from magistrate.store.contract.stores import StoredStore
+
+LINES_TYPE = "application/x-ndjson"
+BACKUPS = StreamKind((LINES_TYPE,), max_open=2)
+"""Describes backups: a worker sends two at a time, each of which takes a part of its processor."""
+PIECE_TIMEOUT_MS = 60_000
+"""Limits how long a page of rows is waited for."""
+PIECE_BYTES = 65_536
+WITH_KEYS = "withKeys"
+
+
+class _Source(NamedTuple):
+    """Holds what is backed up."""
+
+    context: Context
+    stored: StoredStore
+    state: BackedUpState
+    request: BackupRequest
+
+
+async def back_up(call: Call[None]) -> Answer[Stream]:
+    ctx, as_of = call.context, call.as_of
+    request = BackupRequest(magistrate.__version__, has_keys=read_boolean(call.parameters, WITH_KEYS))
+    state = await find_backed_up(ctx, as_of)
+    if as_of is None:
+        call.freshness.demand(state[0].revision)
+    assert ctx.stores is not None
+    stored = await ctx.stores.read_store(ctx.store_number)
+    pieces = _list_pieces(_Source(ctx, stored, state, request))
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return Answer(Stream(pieces, LINES_TYPE, PIECE_TIMEOUT_MS), state[0].revision, headers)
+
+
+async def _list_pieces(source: _Source) -> AsyncGenerator[bytes, None]:
+    """Yields the lines of a backup in pieces, and an empty one after each page of rows."""
+    lines = _LineBuffer()
+    writing = write_backup(source.context, source.stored, source.state, BackupWriter(lines), source.request)
+    async with aclosing(writing):
+        async for _ in writing:
+            while lines.pieces:
+                yield lines.pieces.popleft()
+            yield b""
+
+
+class _LineBuffer:
+    """Holds the lines of a page, which are written in another thread, until they are sent."""
+
+    def __init__(self) -> None:
+        self.pieces: deque[bytes] = deque()
+
+    def write(self, content: bytes) -> None:
+        self.pieces.extend(content[start : start + PIECE_BYTES] for start in range(0, len(content), PIECE_BYTES))
