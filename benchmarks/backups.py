@@ -20,7 +20,7 @@ from benchmarks.table import markdown_table
 from magistrate.cli.importing.command import CHUNK_LINES
 from magistrate.config.settings import ImportTarget, read_settings
 from magistrate.temporary_files import create_file
-from magistrate.wiring.backups import Backup, Restore, back_up, compress, restore_backup
+from magistrate.wiring.backups import Backup, RestoreRequest, back_up, compress, restore_backup
 from magistrate.wiring.maintenance import import_file
 
 DATASET, SEED = "drive", 1
@@ -81,7 +81,7 @@ def _time_backup(url: str, path: Path) -> float:
 def _time_restore(url: str, path: Path) -> float:
     with on_core(SERVER_CORE), path.open("rb") as file:
         began_at = time.perf_counter()
-        [restored] = restore_backup(Restore(read_settings({"database_url": url}, {})), file)
+        [restored] = restore_backup(read_settings({"database_url": url}, {}), RestoreRequest(), file)
         seconds = time.perf_counter() - began_at
     if restored.differences:
         raise RuntimeError(f"the restored store differs: {restored.differences}")

@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": {
         "outgoing_requests",
+        "temporary_files",
         "operations",
         "store.contract",
         "engine",

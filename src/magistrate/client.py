@@ -8,9 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
+from io import SEEK_END
 from itertools import repeat
 from types import TracebackType
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, BinaryIO, Literal, NotRequired, TypedDict
 from urllib.parse import quote
 
 import httpx
@@ -41,6 +43,9 @@ PAGE_SIZE = 1_000
 LONG_WAIT_SECONDS = 21_600.0
 """Limits each wait for a service that makes a backup or restores one (6 hours): either may take minutes before it
 answers."""
+
+
+SENT_AT_ONCE = 65_536
 
 
 class SubjectJson(TypedDict):
@@ -327,6 +332,19 @@ class Client:
                 response.read()
                 self._read(response)
             yield self._read_pieces(response)
+
+    def restore(self, file: BinaryIO, parameters: Mapping[str, str]) -> list[Json]:
+        """Restores the backup in a file, and returns the stores that were restored. `parameters` are query parameters:
+        replace, verify."""
+        timeout = httpx.Timeout(self._timeout_ms / 1000, read=LONG_WAIT_SECONDS)
+        headers = {"Content-Length": str(file.seek(0, SEEK_END))}
+        file.seek(0)
+        pieces = iter(partial(file.read, SENT_AT_ONCE), b"")
+        url = f"{self.url}{self._prefix}/v2/restore"
+        with self._reporting_unreachable():
+            response = self._http.post(url, params=parameters, content=pieces, headers=headers, timeout=timeout)
+        restored: list[Json] = self._read(response)["stores"]
+        return restored
 
     def _read_pieces(self, response: httpx.Response) -> Iterator[bytes]:
         try:

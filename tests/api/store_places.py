@@ -229,7 +229,7 @@ _NO_NAMES: tuple[str, ...] = (
     "limit",
     "sortBy",
 )
-_NO_NAMES += ("sortOrder", "since", "until", "kind", "order")
+_NO_NAMES += ("sortOrder", "since", "until", "kind", "order", "withKeys", "verify")
 PARAMETERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(_NO_NAMES, ("<object>",)),
     **dict.fromkeys(

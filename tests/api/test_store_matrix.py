@@ -199,7 +199,7 @@ def describe(answer: httpx.Response, own: OwnStore) -> str:
     text = "\n".join([str(answer.status_code), *headers, answer.text])
     for name, value in sorted(own.values.items(), key=lambda item: -len(item[1])):
         text = text.replace(value, name)
-    text = text.replace(DELETED, OTHER)
+    text = text.replace(DELETED, OTHER).replace(f'"name":"{own.name}"', '"name":"<own>"')
     return re.sub(_DIFFERING, r"\g<place>", text, flags=re.IGNORECASE)
 
 

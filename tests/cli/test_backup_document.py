@@ -16,6 +16,7 @@ from tests.generated_docs import ROOT
 from tests.running import KEY, running_service, settings_for
 
 DOCUMENT = (ROOT / "docs" / "backup.md").read_text()
+SERVICE = "https://magistrate.example"
 POSTGRES = "postgresql://magistrate@db.example/magistrate"
 CHANGING = (
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
@@ -39,16 +40,17 @@ def shown_commands() -> list[tuple[str, str]]:
 def test_the_commands_of_the_page_answer_what_it_shows(tmp_path: Path, postgres: PostgresServer) -> None:
     (tmp_path / "magistrate").write_text(f'#!/bin/sh\nexec {sys.executable} -m magistrate "$@"\n')
     (tmp_path / "magistrate").chmod(0o755)
-    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAGISTRATE_API_KEYS": KEY}
+    keys = {"MAGISTRATE_API_KEYS": KEY, "MAGISTRATE_API_KEY": KEY}
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", **keys}
     settings = settings_for(f"sqlite:///{tmp_path}/magistrate.db")
     migrate_store(settings)
     asyncio.run(prepare_store(settings, read_example("document-sharing")))
     postgres_url = postgres.new_url()
 
-    with running_service(settings):
+    with running_service(settings) as service:
         ran = [
             subprocess.run(
-                ["sh", "-c", command.replace(POSTGRES, f"'{postgres_url}'")],
+                ["sh", "-c", command.replace(POSTGRES, f"'{postgres_url}'").replace(SERVICE, service)],
                 cwd=tmp_path,
                 env=environment,
                 capture_output=True,

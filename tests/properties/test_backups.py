@@ -21,7 +21,7 @@ from magistrate.engine.terms import ObjectRef, object_id, relation_name, type_na
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.check_batch import NO_TYPES
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.wiring.backups import Backup, Restore, back_up, restore_backup
+from magistrate.wiring.backups import Backup, RestoreRequest, back_up, restore_backup
 from magistrate.wiring.contexts import open_context
 from magistrate.wiring.maintenance import import_file
 from tests.databases import PostgresServer
@@ -191,8 +191,8 @@ def verify_moves(folder: Path, postgres_url: str, store: RandomStore) -> None:
     build_store(first, store)
     before = back_up_bytes(first)
 
-    restored = restore_backup(Restore(settings_for(postgres_url), replaces=True), BytesIO(before))
-    moved_back = restore_backup(Restore(settings_for(second)), BytesIO(back_up_bytes(postgres_url)))
+    restored = restore_backup(settings_for(postgres_url), RestoreRequest(replaces=True), BytesIO(before))
+    moved_back = restore_backup(settings_for(second), RestoreRequest(), BytesIO(back_up_bytes(postgres_url)))
 
     assert [each.differences for each in (*restored, *moved_back)] == [[], []]
     assert back_up_bytes(first, True) == back_up_bytes(postgres_url, True) == back_up_bytes(second, True)

@@ -33,6 +33,7 @@ class Limits:
     max_json_depth: int
     body_timeout_ms: int
     request_timeout_ms: int
+    max_restore_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,6 +238,9 @@ def _operation(route: Route, body: Schema | None, answer: Schema | None) -> dict
         as_json = {"schema": _batch(body)} | ({} if example.body is None else {"example": example.body})
         content = {"application/json": as_json} | (_TEXT if route.takes_text else {})
         operation["requestBody"] = {"required": True, "content": content}
+    if route.upload is not None:
+        uploaded = {media_type: {"schema": {"type": "string"}} for media_type in route.upload.media_types}
+        operation["requestBody"] = {"required": True, "content": uploaded}
     return operation
 
 
@@ -286,7 +289,7 @@ def _success(route: Route, answer: Schema | None) -> dict[str, Any]:
 
 
 def _statuses(route: Route) -> list[int]:
-    body = [408, 413] if route.body is not None else []
+    body = [408, 413] if route.body is not None or route.upload is not None else []
     others = {
         404: route.not_found or "{" in route.path,
         409: route.may_conflict,

@@ -9,6 +9,7 @@ from magistrate.api.calls import Call, Handler
 from magistrate.api.http.body_cache import AnyLastMember
 from magistrate.api.http.streams import StreamKind
 from magistrate.api.http.unknown_members import WARRANT_PARAMETERS, find_misspelled, list_ours
+from magistrate.api.http.uploads import UploadKind
 from magistrate.api.used_types import ListTypes
 from magistrate.engine.names import suggest_name
 from magistrate.errors import InvalidParameter
@@ -57,8 +58,8 @@ class Route:
     the handler gets a WrittenBody. `answers_text`: the answer may also be text. `is_administrative`: the audit log has
     its requests as those that give rights to callers. `reads_past`: the route reads a past state that the request names
     without `asOf`. `needs_json_type`: the body must be declared as JSON by Content-Type. `echoes_id`: the header
-    X-Request-ID comes back. `stream`: the value of the answer is a Stream of this kind. `status` is that of successful
-    answers."""
+    X-Request-ID comes back. `stream`: the value of the answer is a Stream of this kind. `upload`: the body is received
+    into a file. `status` is that of successful answers."""
 
     method: str
     path: str
@@ -84,6 +85,7 @@ class Route:
     needs_json_type: bool = False
     echoes_id: bool = False
     stream: StreamKind | None = None
+    upload: UploadKind | None = None
     status: int = 200
     scope: Scope = field(kw_only=True)
     list_types: ListTypes = field(kw_only=True)

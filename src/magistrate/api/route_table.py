@@ -166,6 +166,13 @@ _BACKUP = (
     Parameter(backups.WITH_KEYS, "whether the keys are part of it: their digests, never secrets", FALSE_BY_DEFAULT),
 )
 
+_RESTORE = (
+    Parameter(backups.REPLACE, "whether what the store has is replaced; otherwise it must be empty", FALSE_BY_DEFAULT),
+    Parameter(
+        backups.VERIFY, "whether the restored store is compared with the backup", {"type": "boolean", "default": True}
+    ),
+)
+
 _read = partial(Route, scope=Scope.READ, list_types=list_all)
 _define = partial(Route, scope=Scope.MODEL, writes=True, list_types=list_all)
 _write = partial(Route, scope=Scope.WRITE, writes=True)
@@ -370,6 +377,10 @@ V2_ROUTES: tuple[Route, ...] = (
     _administer(
         "GET", "/v2/backup", backups.back_up, "Back up a store: all that it has at one revision, as lines of JSON",
         answer=None, parameters=_BACKUP, stream=backups.BACKUPS, may_conflict=True,
+    ),
+    _administer(
+        "POST", "/v2/restore", backups.restore, "Restore a backup into the store, all of it or nothing",
+        body=None, parameters=_RESTORE, upload=backups.UPLOADED, writes=True, is_repeatable=True, may_conflict=True,
     ),
     _record("GET", "/v2/decisions/{id}", decisions.get, "Get a recorded decision of a check", list_types=list_all),
     _read(

@@ -188,6 +188,11 @@ class Settings:
         within=(0, 1_000_000),
     )
     max_body_bytes: int = define(8_388_608, "the largest request body, in bytes (8 MiB)", within=(1_024, 1_073_741_824))
+    max_restore_bytes: int = define(
+        17_179_869_184,
+        "the largest backup that a request may have restored, in bytes (16 GiB); it is in a temporary file meanwhile",
+        within=(1_024, 1_099_511_627_776),
+    )
     max_head_bytes: int = define(
         65_536, "the largest size of request line and headers together, in bytes (64 KiB)", within=(1_024, 1_048_576)
     )

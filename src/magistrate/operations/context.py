@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from magistrate.errors import HistoryReplaced, StoreDeleted
+from magistrate.operations.backups.restored import RestoreUpload
 from magistrate.operations.cache_budget import CacheShare
 from magistrate.operations.checks.counts import CheckCounts
 from magistrate.operations.checks.decision_log import DecisionLog
@@ -74,6 +75,8 @@ class Context:
     stores: Stores | None = None
     """Is None for commands that work on one store."""
     webhooks: WebhookOptions = field(default_factory=WebhookOptions)
+    restore: RestoreUpload | None = None
+    """Restores a backup into the database. Is None for commands."""
 
     def replace_caches(self, caches: Caches) -> None:
         """Takes these caches in place of those that are of a history that the store has no more. What runs may still

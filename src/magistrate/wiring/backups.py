@@ -1,7 +1,9 @@
 """Backs up and restores the stores of a database, which services may use meanwhile."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import BinaryIO, NamedTuple
 
@@ -10,8 +12,10 @@ from magistrate.config.settings_table import Settings
 from magistrate.errors import InvalidRequest, NotFound
 from magistrate.operations.backups.backup import BackupRequest, back_up_store
 from magistrate.operations.backups.backup_file import BackupHeader as BackupHeader
-from magistrate.operations.backups.backup_file import BackupReader, BackupWriter
+from magistrate.operations.backups.backup_file import BackupReader as BackupReader
+from magistrate.operations.backups.backup_file import BackupWriter as BackupWriter
 from magistrate.operations.backups.backup_file import compress as compress
+from magistrate.operations.backups.backup_file import copy_store as copy_store
 from magistrate.operations.backups.restore import (
     ACTOR,
     VerifiedStore,
@@ -19,6 +23,8 @@ from magistrate.operations.backups.restore import (
     find_differences,
     verify_backup,
 )
+from magistrate.operations.backups.restored import Restored as Restored
+from magistrate.operations.backups.restored import RestoreRequest as RestoreRequest
 from magistrate.operations.consistency import read_token, write_token
 from magistrate.operations.history.points_in_time import AsOf, read_as_of
 from magistrate.operations.stores.stores import read_store_name
@@ -81,34 +87,39 @@ RESTORE_TIMEOUT_MS = 21_600_000
 two."""
 
 
-class Restore(NamedTuple):
-    """Says where to restore to: the store with the name or id `store`, or the one with the name `into`, which is made
-    unless it is there; if both are empty, the one that has the name it had. With `replaces`, what it has is replaced;
-    with `verifies`, it is compared with the backup then."""
+async def restore_upload(settings: Settings, restore: RestoreRequest, file: BinaryIO) -> Sequence[Restored]:
+    """Restores a backup into the database of a running service, as the command does: in a thread with connections of
+    its own, which may wait for longer than those of requests. If this is cancelled, the file should be closed: then
+    nothing is restored, unless all of it was written. No stop of the service waits for the thread."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Sequence[Restored]] = loop.create_future()
 
-    settings: Settings
-    store: str = ""
-    into: str = ""
-    replaces: bool = False
-    verifies: bool = True
+    def report(restored: Sequence[Restored] | None, error: BaseException | None) -> None:
+        if outcome.done():
+            return  # nobody waits for it any more
+        if error is not None:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(restored or ())
+
+    def work() -> None:
+        restored, fault = None, None
+        try:
+            restored = restore_backup(settings, restore, file)
+        except BaseException as error:  # it is raised in the event loop
+            fault = error
+        with suppress(RuntimeError):  # the event loop has ended
+            loop.call_soon_threadsafe(report, restored, fault)
+
+    threading.Thread(target=work, name="restore", daemon=True).start()
+    return await outcome
 
 
-class Restored(NamedTuple):
-    """Holds the header of a store that was restored, the store and the token of its new revision, how many warrants
-    were checked, and what differs from the backup."""
-
-    header: BackupHeader
-    stored: StoredStore
-    token: str
-    checks: int = 0
-    differences: Sequence[str] = ()
-
-
-def restore_backup(restore: Restore, file: BinaryIO) -> Sequence[Restored]:
+def restore_backup(settings: Settings, restore: RestoreRequest, file: BinaryIO) -> Sequence[Restored]:
     """Restores a backup into a database, which is created and brought up to date first. Nothing is written unless the
     whole backup is as it was written. Raises DamagedBackup, NotFound, Conflict, LimitReached, StoreUnavailable or
     SchemaMismatch."""
-    settings = replace(restore.settings, secret_key_file="")
+    settings = replace(settings, secret_key_file="")
     reader = BackupReader(file)
     SURVIVORS.install()
     verified = verify_backup(reader)
@@ -128,13 +139,13 @@ def restore_backup(restore: Restore, file: BinaryIO) -> Sequence[Restored]:
 
 
 async def _restore_all(
-    stores: Stores, restore: Restore, reader: BackupReader, verified: Sequence[VerifiedStore]
+    stores: Stores, restore: RestoreRequest, reader: BackupReader, verified: Sequence[VerifiedStore]
 ) -> Sequence[Restored]:
     await stores.default.check()
     stamp = Stamp(ACTOR, stores.default.now())
     if len(verified) == 1:
         return [await _restore_store(stores, restore, reader, verified[0].header, stamp)]
-    if restore.store or restore.into:
+    if (restore.store or restore.into) and not restore.may_have_parts:
         raise InvalidRequest(f"the backup is of {len(verified)} stores, which keep their names: name none")
     restored = [
         (_describe_new(store.header, store.header.store.name, stamp), describe_contents(reader, store.header))
@@ -148,7 +159,7 @@ async def _restore_all(
 
 
 async def _restore_store(
-    stores: Stores, restore: Restore, reader: BackupReader, header: BackupHeader, stamp: Stamp
+    stores: Stores, restore: RestoreRequest, reader: BackupReader, header: BackupHeader, stamp: Stamp
 ) -> Restored:
     named = restore.into or restore.store or header.store.name
     stored = await stores.find_store(named)

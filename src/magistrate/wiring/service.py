@@ -26,6 +26,7 @@ from magistrate.operations.webhooks.deliverer import WebhookDeliverer
 from magistrate.operations.writes.retention import MICROSECONDS_PER_HOUR, delete_ended, delete_events, end_expired
 from magistrate.tracing import Tracer
 from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys, SharedDigests
+from magistrate.wiring.backups import restore_upload
 from magistrate.wiring.contexts import measure_caches, open_contexts
 
 DELETE_EVERY_SECONDS = 600.0
@@ -77,8 +78,13 @@ async def open_service(
         keys = ServiceKeys(settings, contexts, reload_signal, shared)
         ring = await keys.open()
         context.take_over_keys = keys.take_over
+        context.restore = partial(restore_upload, settings)
         limits = Limits(
-            settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
+            settings.max_body_bytes,
+            settings.max_json_depth,
+            settings.body_timeout_ms,
+            settings.request_timeout_ms,
+            settings.max_restore_bytes,
         )
         deleting = _delete_periodically(contexts, settings)
         admitted = admissions(

@@ -3,24 +3,86 @@
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
+
+import msgspec
 
 import magistrate
 from magistrate.api.calls import Answer, Call
 from magistrate.api.http.request_values import read_boolean
 from magistrate.api.http.streams import Stream, StreamKind
+from magistrate.api.http.uploads import UploadKind
 from magistrate.operations.backups.backup import BackedUpState, BackupRequest, find_backed_up, write_backup
 from magistrate.operations.backups.backup_file import BackupWriter
+from magistrate.operations.backups.restored import Restored, RestoreRequest
 from magistrate.operations.context import Context
-from magistrate.store.contract.stores import StoredStore
+from magistrate.operations.keys.callers import Scope
+from magistrate.store.contract.stores import DEFAULT_STORE, StoredStore
 
-LINES_TYPE = "application/x-ndjson"
+LINES_TYPE, FILE_TYPE = "application/x-ndjson", "application/octet-stream"
 BACKUPS = StreamKind((LINES_TYPE,), max_open=2)
 """Describes backups: a worker sends two at a time, each of which takes a part of its processor."""
 PIECE_TIMEOUT_MS = 60_000
 """Limits how long a page of rows is waited for."""
 PIECE_BYTES = 65_536
 WITH_KEYS = "withKeys"
+
+
+REPLACE, VERIFY = "replace", "verify"
+RESTORE_TIMEOUT_MS = 21_600_000
+"""Limits how long a restore takes (6 hours)."""
+UPLOADED = UploadKind((FILE_TYPE, LINES_TYPE), max_open=1, timeout_ms=RESTORE_TIMEOUT_MS)
+"""Describes the bodies of restores: a worker makes one at a time."""
+
+
+class CountsAnswer(msgspec.Struct, rename="camel"):
+    """Represents the number of lines of each kind that a backup has."""
+
+    policies: int
+    object_types: int
+    objects: int
+    warrants: int
+    keys: int
+
+
+class RestoredAnswer(msgspec.Struct):
+    """Represents a store that was restored: its token, what the backup has, how many of its warrants were checked
+    then, and what differs from it, which should be nothing."""
+
+    store: str
+    token: str
+    counts: CountsAnswer
+    checks: int
+    differences: list[str]
+
+
+class RestoreAnswer(msgspec.Struct):
+    """Represents the stores that a request has restored."""
+
+    stores: list[RestoredAnswer]
+
+
+async def restore(call: Call[BinaryIO]) -> Answer[RestoreAnswer]:
+    ctx, caller = call.context, call.caller
+    assert ctx.stores is not None
+    assert ctx.restore is not None
+    stored = await ctx.stores.read_store(ctx.store_number)
+    request = RestoreRequest(
+        stored.id,
+        replaces=read_boolean(call.parameters, REPLACE),
+        verifies=read_boolean(call.parameters, VERIFY, default=True),
+        may_have_parts=ctx.store_number == DEFAULT_STORE and Scope.STORES in caller.scopes,
+    )
+    restored = await ctx.restore(request, call.body)
+    await ctx.take_over_keys()
+    await ctx.store.confirm_history()
+    return Answer(RestoreAnswer([_render_restored(each) for each in restored]), await ctx.store.check())
+
+
+def _render_restored(restored: Restored) -> RestoredAnswer:
+    counts = restored.header.counts
+    counted = CountsAnswer(counts.policies, counts.object_types, counts.objects, counts.warrants, counts.keys)
+    return RestoredAnswer(restored.stored.name, restored.token, counted, restored.checks, [*restored.differences])
 
 
 class _Source(NamedTuple):

@@ -7,10 +7,12 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack
 from functools import partial
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import falcon.asgi
+import msgspec
 
 from magistrate import errors
 from magistrate.api.auth.bearer import Identified, identify_caller
@@ -44,6 +46,7 @@ from magistrate.api.http.request_scope import (
 )
 from magistrate.api.http.request_values import LARGE_BODY_BYTES, read_parameters, require_json_type
 from magistrate.api.http.streams import OpenStreams, Stream, begin_stream
+from magistrate.api.http.uploads import UploadPlaces, write_upload
 from magistrate.errors import TooManyRefused
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.keys.callers import OPERATOR_SCOPES, Caller
@@ -68,6 +71,7 @@ class RouteResponder:
         self._streams = streams
         self._deadlines = streams.deadlines
         self._pipeline = pipeline
+        self._places = UploadPlaces()
         self._route = pipeline.route
 
     async def respond(self, req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
@@ -88,12 +92,18 @@ class RouteResponder:
         # What was written is answered in any case.
         memory = None if route.writes else account
         READ_MEMORY.set(memory)
-        with self._deadlines.begin(service.limits.request_timeout_ms, route.writes) as deadline:
+        limit_ms = service.limits.request_timeout_ms if route.upload is None else route.upload.timeout_ms
+        with self._deadlines.begin(limit_ms, route.writes) as deadline, ExitStack() as files:
             req.scope[ROUTE] = route
             begun: BegunRequest | None = req.scope.get(BEGUN)
             if begun is None or begun.call is None:
-                call = await self._read_call(service, req, path, _BodyReceiver(req, service, deadline, body_account))
+                receiver = _BodyReceiver(req, service, deadline, body_account)
+                call = await self._read_call(service, req, path, receiver)
                 begun_answer = None
+                if route.upload is not None:
+                    file = files.enter_context(self._places.open_file(route.upload))
+                    await receiver.write_upload(file)
+                    call = msgspec.structs.replace(call, body=file)
             else:
                 call, begun_answer = begun.call, begun.answer
                 self._take_begun(begun, req, body_account)
@@ -254,6 +264,23 @@ class _BodyReceiver:
             await body.add(piece)
             self._account.add(len(body.decoded) - size)
         return body.finish()
+
+    async def write_upload(self, file: BinaryIO) -> None:
+        """Writes the body to a file, as it was sent. Each piece has the time that a whole body has otherwise. Raises
+        BodyTooLarge, BodyTooSlow, InvalidRequest if it is incomplete, and UnsupportedCoding."""
+        limit = self._limits.max_restore_bytes
+        has_gzip_body(self._req.scope["headers"])  # the file shows by itself whether it is compressed
+        if (self._req.content_length or 0) > limit:
+            raise errors.BodyTooLarge(limit)
+        await write_upload(file, self._receive_timed_pieces(), limit)
+
+    async def _receive_timed_pieces(self) -> AsyncIterator[bytes]:
+        self._deadline.begin_body(self._limits.body_timeout_ms)
+        async for piece in self._receive_pieces():
+            self._deadline.end_body()
+            yield piece
+            self._deadline.begin_body(self._limits.body_timeout_ms)
+        self._deadline.end_body()
 
     async def _receive_pieces(self) -> AsyncIterator[bytes]:
         """Yields the pieces in which a body arrives. Raises InvalidRequest if it is incomplete."""

@@ -111,6 +111,7 @@ class StoreContexts:
         context = self._contexts[number] = self._build(self.stores.open_store(stored))
         context.store_number, context.requests_per_second = number, stored.limits.requests_per_second
         context.stores, context.take_over_keys = self.stores, self.default.take_over_keys
+        context.restore = self.default.restore
         return context
 
     def _drop_unused(self, before: int) -> None:
