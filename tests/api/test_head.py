@@ -60,7 +60,9 @@ def test_head_answers_what_get_would(defined: Client, path: str) -> None:
 
     assert of_head[0] == of_get[0]
     assert b" 405 " not in of_get[0]
-    if path != "/metrics":  # each answer counts the ones before it
+    if of_get[1].pop(b"transfer-encoding", b""):
+        assert of_head[1] == of_get[1]  # a stream has no length
+    elif path != "/metrics":  # each answer counts the ones before it
         assert of_head[1] == of_get[1]
         assert int(of_get[1][b"content-length"]) == len(of_get[2])
     assert of_head[2] == b""

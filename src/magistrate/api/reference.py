@@ -92,13 +92,20 @@ def _section(method: str, path: str, operation: dict[str, Any]) -> str:
         for status, answer in operation["responses"].items()
     )
     body = operation.get("requestBody")
-    schema = f"<p>Body:</p>{_json(body['content']['application/json']['schema'])}" if body else ""
+    schema = f"<p>Body:</p>{_body(body['content'])}" if body else ""
     return (
         f'<h2 id="{escape(operation["operationId"])}"><code><span class="method">{method}</span> '
         f"{escape(path)}</code></h2>"
         f"<p>{escape(operation['summary'])}. {escape(operation['description'])}</p>"
         f"{f'<table>{parameters}</table>' if parameters else ''}{schema}<p>Answers:</p><table>{answers}</table>"
     )
+
+
+def _body(content: Mapping[str, Any]) -> str:
+    """Renders the schema of a body in JSON, or the media types of one that is a file."""
+    if "application/json" in content:
+        return _json(content["application/json"]["schema"])
+    return "".join(f"<p><code>{escape(media_type)}</code></p>" for media_type in content)
 
 
 def _schema(name: str, schema: dict[str, Any]) -> str:
