@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from magistrate.wiring.server import server_config
 from magistrate.wiring.stores import migrate_store
 from tests.leaks import KEY as KEY
 from tests.leaks import keep_secret, require_no_leak
+from tests.plain_requests import OPTIONS, render_plain
 from tests.scenario_files import warrant_body
 from tests.socket_transport import SocketTransport
 
@@ -35,11 +37,10 @@ def settings_for(database_url: str, **given: str | int) -> Settings:
     return read_settings(flags, {})
 
 
-def require_no_secret(response: httpx.Response) -> None:
+def require_no_secret(method: str, path: str, response: httpx.Response) -> None:
     """Fails if an error or a metric has a secret."""
-    path = response.url.path
     if response.status_code >= 400 or path == "/metrics":
-        require_no_leak(response.read().decode(), f"{response.request.method} {path}", known=path)
+        require_no_leak(response.read().decode(), f"{method} {path}", known=path)
 
 
 class Client(httpx.Client):
@@ -56,8 +57,24 @@ class Client(httpx.Client):
             trust_env=False,
             verify=trust or (load_trust() if parts.scheme == "https" else False),
             transport=transport,
-            event_hooks={"response": [require_no_secret]},
         )
+        self._sockets = transport
+
+    def request(self, method: str, url: httpx.URL | str, **options: Any) -> httpx.Response:
+        message = render_plain(self, method, url, options) if self._sockets is not None else None
+        if self._sockets is None or message is None:
+            return super().request(method, url, **options)
+        response = self._sockets.exchange(message, self.timeout)
+        given = {name: options[name] for name in OPTIONS & options.keys()}
+        response.build_request = partial(self.build_request, method, url, **given)
+        response.read()
+        require_no_secret(method, str(url), response)
+        return response
+
+    def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        response = super().send(request, **options)
+        require_no_secret(request.method, request.url.path, response)
+        return response
 
     def delete_json(self, path: str, body: Any) -> httpx.Response:
         return self.request("DELETE", path, json=body)

@@ -6,8 +6,8 @@ import select
 import socket
 import time
 from collections import deque
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import httptools
 import httpx
@@ -52,6 +52,37 @@ class Answer:
         return self.has_all_headers and not names & {b"content-length", b"transfer-encoding"}
 
 
+class Message(NamedTuple):
+    """A request as it is sent: its body in parts."""
+
+    method: str
+    target: bytes
+    headers: Sequence[tuple[bytes, bytes]]
+    body: Iterable[bytes]
+
+
+class SocketResponse(httpx.Response):
+    """A response that makes its request only if somebody wants to see it."""
+
+    build_request: Callable[[], httpx.Request] | None = None
+
+    @property
+    def request(self) -> httpx.Request:
+        if self._request is None and self.build_request is not None:
+            self._request = self.build_request()
+        return super().request
+
+    @request.setter
+    def request(self, value: httpx.Request) -> None:
+        self._request = value
+
+    def raise_for_status(self) -> httpx.Response:
+        if self.is_success:
+            return self
+        assert self.request
+        return super().raise_for_status()
+
+
 class SocketTransport(httpx.BaseTransport):
     """Sends requests to one service, and keeps its connections; threads may share it. A response is read whole.
     None is an interim one: no request needs those."""
@@ -61,13 +92,17 @@ class SocketTransport(httpx.BaseTransport):
         self._idle: deque[tuple[socket.socket, float]] = deque()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        timeouts = request.extensions.get("timeout", {})
-        connection = self._idle_connection() or self._connect(timeouts.get("connect"))
+        message = Message(request.method, request.url.raw_path, request.headers.raw, _encoded(request))
+        timeout = httpx.Timeout(**request.extensions["timeout"])
+        return self.exchange(message, timeout)
+
+    def exchange(self, message: Message, timeout: httpx.Timeout) -> "SocketResponse":
+        connection = self._idle_connection() or self._connect(timeout.connect)
         try:
-            connection.settimeout(timeouts.get("write"))
-            _send(connection, request)
-            connection.settimeout(timeouts.get("read"))
-            response, is_kept = _receive(connection, request)
+            connection.settimeout(timeout.write)
+            _send(connection, message)
+            connection.settimeout(timeout.read)
+            response, is_kept = _receive(connection, message.method)
         except BaseException:
             connection.close()
             raise
@@ -106,13 +141,13 @@ class SocketTransport(httpx.BaseTransport):
         return None
 
 
-def _send(connection: socket.socket, request: httpx.Request) -> None:
-    unsent = bytearray(b"%b %b HTTP/1.1\r\n" % (request.method.encode(), request.url.raw_path))
-    for header in request.headers.raw:
+def _send(connection: socket.socket, message: Message) -> None:
+    unsent = bytearray(b"%b %b HTTP/1.1\r\n" % (message.method.encode(), message.target))
+    for header in message.headers:
         unsent += b"%b: %b\r\n" % header
     unsent += b"\r\n"
     try:
-        for part in _encoded(request):
+        for part in message.body:
             unsent += part
             connection.sendall(unsent)
             unsent.clear()
@@ -134,7 +169,7 @@ def _encoded(request: httpx.Request) -> Iterator[bytes]:
         yield b"0\r\n\r\n"
 
 
-def _receive(connection: socket.socket, request: httpx.Request) -> tuple[httpx.Response, bool]:
+def _receive(connection: socket.socket, method: str) -> tuple["SocketResponse", bool]:
     """Returns the response, and whether the connection can be used again."""
     answer = Answer()
     parser: Any = httptools.HttpResponseParser(answer)
@@ -150,9 +185,9 @@ def _receive(connection: socket.socket, request: httpx.Request) -> tuple[httpx.R
             raise httpx.RemoteProtocolError(str(error)) from error
         if answer.has_surplus:
             raise httpx.RemoteProtocolError("more was sent than the response")
-        if request.method == "HEAD" and answer.has_all_headers:
+        if method == "HEAD" and answer.has_all_headers:
             break  # the parser waits for a body that never comes
-    response = httpx.Response(
+    response = SocketResponse(
         parser.get_status_code(), headers=answer.headers, stream=httpx.ByteStream(b"".join(answer.body))
     )
     return response, answer.is_complete and answer.keeps_connection

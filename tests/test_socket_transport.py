@@ -4,10 +4,12 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import Any
 
 import httpx
 import pytest
 
+from tests.plain_requests import render_plain
 from tests.running import Client
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -50,7 +52,9 @@ class Script:
 def read_request(connection: socket.socket) -> bytes:
     read = b""
     while b"\r\n\r\n" not in read or (b"chunked" in read and not read.endswith(b"0\r\n\r\n")):
-        read += connection.recv(65_536)
+        received = connection.recv(65_536)
+        assert received, "the client has closed the connection"
+        read += received
     return read
 
 
@@ -154,3 +158,60 @@ def test_a_service_that_is_not_there_is_an_error() -> None:
         bound.bind(("127.0.0.1", 0))
         with Client(f"http://127.0.0.1:{bound.getsockname()[1]}") as client, pytest.raises(httpx.ConnectError):
             client.get("/")
+
+
+PLAIN: list[tuple[str, str, dict[str, Any]]] = [
+    ("get", "/v2/check", {}),
+    (
+        "GET",
+        "/v2/objects/document/o'brien@x.example/",
+        {"params": {"q": "a b&c=é+/?%20~*", "n": 5, "yes": True, "no": None}},
+    ),
+    ("GET", "/v2/objects", {"params": [("a", "1"), ("a", "2")], "headers": {"Warrant-Token": "latest"}}),
+    ("GET", "/v2/objects", {"params": {}, "headers": {"authorization": "Bearer x", "X-Own": "1"}, "timeout": None}),
+    ("POST", "/v2/warrants", {"json": [{"id": "é", "n": 1.5, "none": None}]}),
+    ("POST", "/v2/warrants", {}),
+    ("DELETE", "/v2/warrants", {"json": {}}),
+    ("PUT", "/v2/model", {"content": "text é"}),
+    ("PUT", "/v2/model", {"content": b"{}", "headers": [("X-A", "1"), ("X-A", "2")]}),
+    ("HEAD", "/v2/objects", {"content": b""}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "options"), PLAIN)
+@pytest.mark.parametrize("prefix", ["", "/stores/default/"])
+def test_plain_requests_are_those_of_httpx(method: str, path: str, options: dict[str, Any], prefix: str) -> None:
+    with Client(f"http://127.0.0.1:1{prefix}") as client:
+        rendered = render_plain(client, method, path, options)
+        request = client.build_request(method, path, **options)
+
+    assert rendered is not None
+    assert (rendered.method, rendered.target) == (request.method, request.url.raw_path)
+    assert (rendered.headers, b"".join(rendered.body)) == (request.headers.raw, request.content)
+
+
+@pytest.mark.parametrize(("path", "options"), [
+    ("/a?b=c", {}),
+    ("/a%20b", {}),
+    ("/a/../b", {}),
+    ("//a", {}),
+    ("/é", {}),
+    ("http://127.0.0.1:2/a", {}),
+    ("/a", {"content": iter([b"x"])}),
+    ("/a", {"timeout": 1}),
+    ("/a", {"follow_redirects": True}),
+    ("/a", {"headers": {"Content-Type": "text/plain"}}),
+    ("/a", {"params": {"x": "x" * 60_000}}),
+])  # fmt: skip
+def test_others_are_left_to_httpx(path: str, options: dict[str, Any]) -> None:
+    with Client("http://127.0.0.1:1") as client:
+        assert render_plain(client, "POST", path, options) is None
+
+
+def test_a_response_knows_its_request() -> None:
+    refused = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+
+    with served(Script([WHOLE, refused])) as client:
+        assert client.get("/a", params={"b": "c"}).raise_for_status().request.url.raw_path == b"/a?b=c"
+        with pytest.raises(httpx.HTTPStatusError, match="/missing"):
+            client.get("/missing").raise_for_status()
