@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import TracebackType
@@ -15,27 +16,31 @@ import httpx
 
 from magistrate.cli.commands import main
 from tests.leaks import keep_secret, require_no_leak
+from tests.processes.service_process import VARIABLES
 from tests.running import KEY, Client
 
 STARTED_WITHIN_SECONDS = 60
+STOPPED_WITHIN_SECONDS = 60
 
 _FORKING = multiprocessing.get_context("forkserver")
-_FORKING.set_forkserver_preload(["magistrate.cli.commands", "magistrate.wiring.server", __name__])
+_FORKING.set_forkserver_preload(
+    ["magistrate.cli.commands", "magistrate.wiring.server", "magistrate.wiring.trace_export", __name__]
+)
 
 
 class ForkedService:
     """`magistrate serve --workers 1` on a free port, from start to stop. `folder` is its working directory, `settings`
-    its variables."""
+    its variables. Other variables are those that there were when the first of these services was started."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, *flags: str, **settings: str) -> None:
         self._printed = folder / "printed"
         self._errors = folder / "errors"
         self._printed.unlink(missing_ok=True)
         os.mkfifo(self._printed)
         keep_secret(settings.get("api_key", "").split(","))
-        environment = {f"MAGISTRATE_{name.upper()}": value for name, value in settings.items()}
+        environment = {VARIABLES[name]: value for name, value in settings.items()}
         self._process: ForkServerProcess = _FORKING.Process(
-            target=_serve, args=(folder, self._printed, self._errors, environment)
+            target=_serve, args=(folder, (self._printed, self._errors), environment, flags)
         )
         self._process.start()
 
@@ -45,7 +50,7 @@ class ForkedService:
         line = self._output.readline()
         assert line.startswith("Magistrate listens on "), line + self._errors.read_text()
         self.url = line.split()[3]
-        with httpx.Client(base_url=self.url, trust_env=False, timeout=STARTED_WITHIN_SECONDS) as client:
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=STARTED_WITHIN_SECONDS, verify=False) as client:
             # The socket is open already; the answer waits for the service.
             assert client.get("/readyz").status_code == 200
         return self
@@ -56,10 +61,22 @@ class ForkedService:
         self._process.kill()
         self._process.join()
         self._output.close()
-        require_no_leak(self._errors.read_text(), "the log")
+        self.errors()
 
     def client(self) -> Client:
         return Client(self.url, KEY)
+
+    def stop(self) -> int | None:
+        """Sends SIGTERM; answers the exit code."""
+        self._process.terminate()
+        self._process.join(STOPPED_WITHIN_SECONDS)
+        return self._process.exitcode
+
+    def errors(self) -> str:
+        """What it has written to stderr, which has no secrets."""
+        written = self._errors.read_text()
+        require_no_leak(written, "the log")
+        return written
 
     def kill(self) -> None:
         """Ends it as `kill -9` does."""
@@ -68,12 +85,12 @@ class ForkedService:
         assert self._process.exitcode == -signal.SIGKILL
 
 
-def _serve(folder: Path, printed: Path, errors: Path, environment: dict[str, str]) -> None:
+def _serve(folder: Path, outputs: tuple[Path, Path], environment: dict[str, str], flags: Sequence[str]) -> None:
     """What the new process does: becomes the command as it would be in this folder with these variables."""
     for name in [name for name in os.environ if name.startswith("MAGISTRATE_")]:
         del os.environ[name]
     os.environ.update(environment, TMPDIR=str(folder))
     os.chdir(folder)
-    for path, stream in ((printed, sys.stdout), (errors, sys.stderr)):
+    for path, stream in zip(outputs, (sys.stdout, sys.stderr), strict=True):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream.fileno())
-    main(["serve", "--port", "0", "--workers", "1"])
+    main(["serve", "--port", "0", "--workers", "1", *flags])

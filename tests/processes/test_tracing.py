@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import requires
@@ -14,6 +14,7 @@ import pytest
 
 from magistrate.wiring.trace_export import FLUSH_SECONDS
 from tests.generated_docs import ROOT
+from tests.processes.forked_service import ForkedService
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 from tests.scenario_files import warrant_body
@@ -27,20 +28,29 @@ STOPPED_WITHIN_SECONDS = 4.0
 """What a service without requests takes to stop, and what a loaded machine adds."""
 
 
-def tracing_service(folder: Path, receiver: TraceReceiver, *flags: str, **settings: str) -> ServiceProcess:
-    """One that samples each request unless the flags say otherwise."""
+def tracing_flags(receiver: TraceReceiver, flags: Sequence[str]) -> Sequence[str]:
+    """Each request is sampled unless the flags say otherwise."""
     sample = () if "--trace-sample" in flags else ("--trace-sample", "1")
-    return ServiceProcess(folder, "--trace-endpoint", receiver.url, *sample, *flags, api_key=KEY, **settings)
+    return ("--trace-endpoint", receiver.url, *sample, *flags)
 
 
 @contextmanager
-def traced_service(
-    folder: Path, *flags: str, **settings: str
-) -> Iterator[tuple[TraceReceiver, ServiceProcess, Client]]:
-    """Such a service with its receiver and a client. All spans have come once it has stopped."""
+def traced_service(folder: Path, *flags: str, **settings: str) -> Iterator[tuple[TraceReceiver, ForkedService, Client]]:
+    """A service with its receiver and a client. All spans have come once it has stopped."""
     with (
         receiving_traces() as receiver,
-        tracing_service(folder, receiver, *flags, **settings) as service,
+        ForkedService(folder, *tracing_flags(receiver, flags), api_key=KEY, **settings) as service,
+        service.client() as client,
+    ):
+        yield receiver, service, client
+
+
+@contextmanager
+def traced_process(folder: Path, *flags: str) -> Iterator[tuple[TraceReceiver, ServiceProcess, Client]]:
+    """The same in a process that reads variables, and code of the test, when it starts."""
+    with (
+        receiving_traces() as receiver,
+        ServiceProcess(folder, *tracing_flags(receiver, flags), api_key=KEY) as service,
         service.client() as client,
     ):
         yield receiver, service, client
@@ -271,7 +281,7 @@ def test_what_the_variables_of_opentelemetry_say_is_heard(tmp_path: Path, monkey
 
 
 def test_all_workers_export_their_spans(tmp_path: Path) -> None:
-    with traced_service(tmp_path, "--workers", "2") as (receiver, service, client):
+    with traced_process(tmp_path, "--workers", "2") as (receiver, service, client):
         prepare(client)
         deadline = time.monotonic() + 30
         while len(set(re.findall(r'graph_entries\{worker="(\d+)"\}', client.get("/metrics").text))) < 2:
@@ -290,7 +300,7 @@ def test_a_receiver_that_fails_harms_nobody_and_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=sesame%20street")
-    with traced_service(tmp_path) as (receiver, service, client):
+    with traced_process(tmp_path) as (receiver, service, client):
         receiver.answer, receiver.reason = lambda: 401, "no key is sesame street"
         prepare(client)
         for _ in range(700):  # more than are exported at once
@@ -348,7 +358,7 @@ def test_spans_beyond_the_bytes_that_may_wait_are_dropped_and_reported(tmp_path:
     (tmp_path / "sitecustomize.py").write_text(
         "from magistrate.wiring import traces\ntraces.MAX_QUEUE_BYTES = 20_000\n"
     )
-    with traced_service(tmp_path) as (receiver, service, client):
+    with traced_process(tmp_path) as (receiver, service, client):
         prepare(client)
         for _ in range(100):
             client.ask(CLAIM)
