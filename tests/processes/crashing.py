@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from magistrate.store.contract.stored_rows import ALIVE
 from tests.databases import Dump, dump
@@ -17,7 +18,7 @@ from tests.processes.forked_service import ForkedService
 from tests.running import KEY, Client
 from tests.scenario_files import warrant_body
 
-ROUNDS = 50
+ROUNDS = pytest.mark.parametrize("rounds", [15, pytest.param(50, marks=pytest.mark.nightly)])
 BATCH = 25
 WRITERS = 2
 REPLACED = 10
@@ -60,13 +61,13 @@ def write_until_killed(
             acknowledged.append(f"{name}-{number}")
 
 
-def kill_in_the_middle_of_writes(url: str, folder: Path) -> None:
-    """Kills a service on this database ROUNDS times, and compares what is stored with what was acknowledged."""
+def kill_in_the_middle_of_writes(url: str, folder: Path, rounds: int) -> None:
+    """Kills a service on this database so many times, and compares what is stored with what was acknowledged."""
     chance = random.Random(20_251_115)
     acknowledged: list[str] = []
     replaced: list[str] = []
 
-    for round_number in range(ROUNDS):
+    for round_number in range(rounds):
         with ForkedService(folder, database_url=url, api_key=KEY) as service:
             threads = [
                 threading.Thread(target=write_until_killed, args=(service, f"{round_number}-{writer}", *what))
@@ -87,7 +88,7 @@ def kill_in_the_middle_of_writes(url: str, folder: Path) -> None:
     replacements = verify_replacements(tables, replaced)
     [(revision, *_)] = tables["head"]
     assert revision == len(tables["revision"]) == batches + replacements + 1
-    assert min(len(acknowledged), len(replaced)) > ROUNDS
+    assert min(len(acknowledged), len(replaced)) > rounds
 
 
 def verify_batches(tables: Dump, acknowledged: Iterable[str]) -> int:

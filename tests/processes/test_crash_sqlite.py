@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import new_database_url
-from tests.processes.crashing import kill_in_the_middle_of_writes
+from tests.processes.crashing import ROUNDS, kill_in_the_middle_of_writes
 
 
-def test_killed_50_times_it_keeps_whole_writes_and_every_acknowledged_one(
-    tmp_path: Path, request: pytest.FixtureRequest
+@ROUNDS
+def test_killed_again_and_again_it_keeps_whole_writes_and_every_acknowledged_one(
+    rounds: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    kill_in_the_middle_of_writes(new_database_url("sqlite", tmp_path, request), tmp_path)
+    kill_in_the_middle_of_writes(new_database_url("sqlite", tmp_path, request), tmp_path, rounds)
