@@ -170,11 +170,25 @@ def nest(depth: int) -> Iterator[Json]:
         yield {"inheritIf": keyword, "rules": [{"inheritIf": "never"}, inner]}
 
 
-@pytest.mark.parametrize("way", [way for way in (*WAYS, *OTHER_WAYS) if way != "nested usersets"])
+def list_nested(warrants: list[str | Json], context: Json) -> list[Json]:
+    """Nested rules; with a context, only those for which it may count."""
+    has_policy = any(str(one).endswith("]") for one in warrants)
+    return [rule for rule in nest(2) if not context or has_policy or "policy" in json.dumps(rule)]
+
+
+@pytest.mark.parametrize(
+    "warrants",
+    [
+        pytest.param(warrants, id=f"{outcome}-{way}")
+        for outcome, ways in (("holds", WAYS), ("does not hold", OTHER_WAYS))
+        for way, warrants in ways.items()
+        if way != "nested usersets"
+    ],
+)
 @pytest.mark.parametrize("context", [{}, {"network": "office"}, {"network": 1}])
-def test_no_sentence_about_nested_rules_says_what_is_not_so(way: str, context: Json) -> None:
-    for rule in nest(2):
-        file = suite_of(rule, {**WAYS, **OTHER_WAYS}[way], {"context": context}, CAUSE, is_negated=False)
+def test_no_sentence_about_nested_rules_says_what_is_not_so(warrants: list[str | Json], context: Json) -> None:
+    for rule in list_nested(warrants, context):
+        file = suite_of(rule, warrants, {"context": context}, CAUSE, is_negated=False)
         suite = read_suite(file, lambda name: name, 0)
         memory = SuiteRun(suite).memory
 
