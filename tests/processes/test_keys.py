@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,13 +34,21 @@ def replace_file(file: Path, *keys: str) -> None:
     file.with_suffix(".new").replace(file)
 
 
-def accepts(service: ServiceProcess, key: str) -> set[int]:
+def statuses(service: ServiceProcess, key: str) -> Iterator[int]:
     """The statuses of so many connections that every worker answers one: of two, each misses one set in a million."""
-    found = set()
     for _ in range(20):
         with Client(service.url, key) as client:
-            found.add(client.get("/v2/objects").status_code)
-    return found
+            yield client.get("/v2/objects").status_code
+
+
+def accepts(service: ServiceProcess, key: str) -> set[int]:
+    return {*statuses(service, key)}
+
+
+def wait_for_status(status: int, key: str, *services: ServiceProcess) -> None:
+    """Until every worker of the services answers so."""
+    for service in services:
+        wait_for(lambda service=service: all(each == status for each in statuses(service, key)))  # type: ignore[misc]
 
 
 def wait_for_workers(service: ServiceProcess, key: str, count: int) -> None:
@@ -81,8 +89,8 @@ def test_a_changed_file_is_in_force_without_a_restart(
         assert accepts(service, SECOND) == {401}
         change(tmp_path / "keys", SECOND)
         changed_at = time.monotonic()
-        wait_for(lambda: accepts(service, SECOND) == {200})
-        wait_for(lambda: accepts(service, FIRST) == {401})
+        wait_for_status(200, SECOND, service)
+        wait_for_status(401, FIRST, service)
         took = time.monotonic() - changed_at
 
         assert accepts(service, KEY) == {200}
@@ -107,8 +115,8 @@ def test_an_invalid_or_missing_file_is_logged_and_the_keys_before_stay(tmp_path:
         time.sleep(2.5)
         assert accepts(service, FIRST) == {200}
         write_keys(file, SECOND)
-        wait_for(lambda: accepts(service, SECOND) == {200})
-        wait_for(lambda: accepts(service, FIRST) == {401})
+        wait_for_status(200, SECOND, service)
+        wait_for_status(401, FIRST, service)
         errors = [line for line in logged(service) if line["level"] == "error"]
 
     assert {line["event"] for line in errors} == {INVALID}
@@ -128,7 +136,7 @@ def test_a_worker_that_starts_while_the_file_is_missing_takes_over_the_keys(tmp_
     with ServiceProcess(tmp_path, "--workers", "2", api_key_file="keys") as service:
         wait_for_workers(service, FIRST, 2)
         write_keys(file, SECOND)
-        wait_for(lambda: accepts(service, SECOND) == {200})
+        wait_for_status(200, SECOND, service)
         file.unlink()
         before = set(serving(children_of(service.process.pid)))
         for pid in before:
@@ -199,8 +207,8 @@ def test_a_running_service_takes_a_key_that_was_reset_and_refuses_the_lost_one(t
         wait_for_workers(service, lost, int(workers))
         key = reset_key(settings_for(f"sqlite:///{tmp_path}/magistrate.db"))
 
-        wait_for(lambda: accepts(service, key) == {200})
-        wait_for(lambda: accepts(service, lost) == {401})
+        wait_for_status(200, key, service)
+        wait_for_status(401, lost, service)
         assert service.stop() == 0
 
 
@@ -210,22 +218,18 @@ def test_a_key_is_in_force_in_every_worker_and_of_both_services_on_a_database(
 ) -> None:
     (tmp_path / "other").mkdir()
     options = ("--workers", workers, "--database-url", database_url)
-    with (
-        ServiceProcess(tmp_path, *options, api_key=KEY) as first,
-        ServiceProcess(tmp_path / "other", *options, api_key=KEY) as second,
-        Client(first.url) as admin,
-    ):
-        services = (first, second)
+    services = [ServiceProcess(folder, *options, api_key=KEY) for folder in (tmp_path, tmp_path / "other")]
+    with services[0] as first, services[1], Client(first.url) as admin:
         for service in services:
             wait_for_workers(service, KEY, int(workers))
         issued = admin.post("/v2/keys", json={"name": "reader", "scopes": ["read"]}).json()
-        wait_for(lambda: all(accepts(service, issued["key"]) == {200} for service in services))
+        wait_for_status(200, issued["key"], *services)
         rotated = admin.post(f"/v2/keys/{issued['id']}/rotate").json()
-        wait_for(lambda: all(accepts(service, rotated["key"]) == {200} for service in services))
-        wait_for(lambda: all(accepts(service, issued["key"]) == {401} for service in services))
+        wait_for_status(200, rotated["key"], *services)
+        wait_for_status(401, issued["key"], *services)
 
         admin.delete(f"/v2/keys/{issued['id']}").raise_for_status()
 
-        wait_for(lambda: all(accepts(service, rotated["key"]) == {401} for service in services))
+        wait_for_status(401, rotated["key"], *services)
         assert [service.stop() for service in services] == [0, 0]
     assert FOLLOW_EVERY_SECONDS <= 0.5
