@@ -63,6 +63,7 @@ MAX_SURVIVORS = 300_000
 
 settings.register_profile("quick", max_examples=200, deadline=None)  # other work on the machine is no failure
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=20_000)
+settings.register_profile("brief", parent=settings.get_profile("quick"), max_examples=40)
 settings.load_profile("quick")
 
 

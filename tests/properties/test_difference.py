@@ -385,7 +385,7 @@ def expect_histories(url: str, most: int) -> None:
 
 
 def test_on_sqlite_differences_are_those_of_all_access(tmp_path: Path) -> None:
-    expect_histories(f"sqlite:///{tmp_path}/m.db", most=60)
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=min(60, settings().max_examples * 3 // 10))
 
 
 def test_differences_that_take_many_checks_are_those_of_all_access(

@@ -71,7 +71,7 @@ def walked(known: Model, stored: Sequence[Warrant], asked: Check, now: int) -> b
     return None if decision is None else decision.is_authorized
 
 
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=min(1_500, settings().max_examples * 15 // 2))
 @given(model(), limited(rarely_to_all=True), st.lists(question(), min_size=1, max_size=5), times, st.booleans())
 def test_a_walk_decides_as_an_evaluation_does(
     drawn: Types, stored: list[Warrant], asked: list[Check], now: int, is_warm: bool
