@@ -16,7 +16,7 @@ from magistrate.engine.names import ObjectId, TypeName
 from magistrate.operations.consistency import write_token
 from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.operations.watch import revision_feed
-from magistrate.operations.webhooks import receiver_client
+from magistrate.operations.webhooks import deliverer, delivery, receiver_client
 from magistrate.operations.webhooks.addresses import AddressGuard, Resolve
 from magistrate.operations.webhooks.deliverer import WebhookDeliverer
 from magistrate.operations.webhooks.delivery import LEASE_SECONDS
@@ -403,6 +403,22 @@ async def put_large(node: Node) -> list[str]:
     new = NewObject(TypeName("document"), ObjectId("large"), json.dumps({"text": "x" * 20_000}))
     await node.context.store.put_objects([new], node.context.stamp("ann"))
     return [write_token(node.context.store.identity, node.context.store.known.newest)]
+
+
+async def test_a_webhook_that_always_has_something_lets_others_have_their_turn(
+    node: Node, receiver: WebhookReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliverer, "MAX_DELIVERIES_AT_ONCE", 1)
+    monkeypatch.setattr(delivery, "MAX_SECONDS", 0.0)
+    await make(node, f"{receiver.url}/1")
+    second = NewWebhook("hook-2", f"{receiver.url}/2", ALL, "", SECRET, True, node.clock.now(), "ann")
+    await node.context.store.create_webhook(second, 10)
+    for name in "abcd":
+        await node.put(name)
+        node.clock.advance(1)
+        await node.deliver()
+
+    assert {each.path for each in receiver.received} == {"/1", "/2"}
 
 
 async def test_both_secrets_sign_after_a_rotation_until_it_is_a_day_ago(node: Node, receiver: WebhookReceiver) -> None:

@@ -11,6 +11,7 @@ from tests.certificates import Authority
 from tests.processes.service_process import ServiceProcess, read_failed_start
 from tests.proxy import proxying
 from tests.running import KEY, Client
+from tests.trace_receiver import receiving_traces
 from tests.webhook_receiver import answer_status, receiving
 
 NETWORK = "127.0.0.1/32"
@@ -105,6 +106,24 @@ def test_messages_go_through_the_proxy_with_the_name_of_the_receiver(tmp_path: P
 
     assert proxy.asked == ["CONNECT receiver.invalid:9443 HTTP/1.1"]
     assert receiver.received[0].headers["host"] == "receiver.invalid:9443"
+
+
+def test_a_delivery_is_a_span_with_its_statements(tmp_path: Path) -> None:
+    with (
+        receiving() as receiver,
+        receiving_traces() as traces,
+        service(tmp_path, "sqlite:///new.db", trace_endpoint=traces.url, trace_sample="1") as running,
+        running.client() as client,
+    ):
+        receiver.answers.append(answer_status(500))
+        made = make(client, receiver.url)
+        put(client, "a")
+        spans = traces.wait_for(of_name="webhook delivery", count=2)
+
+    failed, delivered = (span.attributes for span in spans[:2])
+    assert (failed["http.response.status_code"], failed["magistrate.result"]) == (500, "failed")
+    assert (delivered["http.response.status_code"], delivered["magistrate.result"]) == (204, "delivered")
+    assert {failed["magistrate.webhook"], delivered["magistrate.webhook"]} == {made["id"]}
 
 
 @pytest.mark.parametrize("trusted", ["other", "this"])

@@ -3,6 +3,7 @@ write."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -25,6 +26,13 @@ from magistrate.store.contract.new_rows import (
 )
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
+from magistrate.store.contract.webhooks import (
+    NewWebhook,
+    WebhookAttempt,
+    WebhookFilter,
+    WebhookProgress,
+    WebhookState,
+)
 from magistrate.store.database import Observer
 from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer, dump
@@ -141,6 +149,24 @@ async def restore(store: Store) -> None:
     await store.restore(RestoredContents(lambda: iter(rows), 1, 1), Stamp("ann", 1), replaces=True)
 
 
+WEBHOOK = NewWebhook("h", "https://a.example/", WebhookFilter(), "", "whsec_x", True, 5, "ann")
+
+
+async def create_webhook(store: Store) -> None:
+    await store.create_webhook(replace(WEBHOOK, id="i"), 10)
+
+
+async def end_webhook(store: Store) -> None:
+    [webhook] = (await store.list_webhooks()).value
+    attempt = WebhookAttempt("m", 1, 1, 410, "gone", webhook.position, 1)
+    progress = WebhookProgress(webhook.position, 9, None, 1, WebhookState.GONE, "gone")
+    await store.end_webhook(webhook, progress, attempt, Stamp("webhooks", 1))
+
+
+async def delete_webhook(store: Store) -> None:
+    await store.delete_webhook("h")
+
+
 Write = Callable[[Store], Awaitable[None]]
 WRITES: list[Write] = [
     replace_and_create,
@@ -158,8 +184,18 @@ WRITES: list[Write] = [
     keep_decisions,
     delete_events,
     restore,
+    create_webhook,
+    end_webhook,
+    delete_webhook,
 ]
-WITHOUT_REVISION = (collect, keep_session_key, keep_decisions, delete_events)
+WITHOUT_REVISION = (
+    collect,
+    keep_session_key,
+    keep_decisions,
+    delete_events,
+    create_webhook,
+    delete_webhook,
+)
 
 
 @asynccontextmanager
@@ -177,6 +213,7 @@ async def filled_store(url: str, observer: Observer) -> AsyncIterator[Store]:
     )
     await store.put_warrants([OLD_WARRANT, ENDED_WARRANT], lambda model: None, Stamp("ann", 1))
     await store.delete_warrants([ENDED_WARRANT], Stamp("ann", 1))
+    await store.create_webhook(WEBHOOK, 10)
     await store.keep_session_key(SessionKey("a" * 16, "a" * 64, 5), unless_after=0, delete_by=0)
     record = DecisionRecord(1, True, ("document", "a", "viewer", "user", "ann", ""), None, Revision(1))
     await store.keep_decisions([record] * 2, 10)

@@ -10,8 +10,10 @@ from magistrate.config.database_url import SqliteUrl
 from magistrate.config.settings_table import Settings
 from magistrate.errors import InvalidSetting, SigningKeysLocked
 from magistrate.store.contract.keys import SessionKey
+from magistrate.store.contract.stores import NewStore, StoreLimits
+from magistrate.store.contract.webhooks import NewWebhook, WebhookFilter
 from magistrate.store.scripts.key_encryption import SEALED_PREFIX, read_sealing
-from magistrate.wiring.contexts import open_context
+from magistrate.wiring.contexts import open_context, open_contexts
 from magistrate.wiring.maintenance import prepare_store, revoke_sessions
 from magistrate.wiring.stores import migrate_store
 from tests.databases import dump, run_sql
@@ -104,6 +106,29 @@ async def test_the_secret_key_is_changed_by_putting_a_new_one_first(database_url
     assert await read(with_keys(database_url, tmp_path, SECOND)) == [PLAIN]
     with pytest.raises(SigningKeysLocked):
         await read(with_keys(database_url, tmp_path, FIRST))
+
+
+async def test_secrets_of_webhooks_of_all_stores_are_encrypted_with_them(database_url: str, tmp_path: Path) -> None:
+    plain, secrets = settings_for(database_url), [f"whsec_{letter * 32}" for letter in "abc"]
+    migrate_store(plain)
+    async with open_contexts(plain) as contexts:
+        other = await contexts.stores.create(NewStore("other", "", StoreLimits(), "ann", 1))
+        for store, secret in zip((contexts.default.store, contexts.stores.open_store(other)), secrets, strict=False):
+            await store.create_webhook(
+                NewWebhook("h", "https://a.example/", WebhookFilter(), "", secret, True, 1, "a"), 9
+            )
+        await contexts.default.store.rotate_webhook_secret("h", secrets[2], 10)
+    assert all(secret in repr(dump(database_url)) for secret in secrets)
+
+    await prepare_store(with_keys(database_url, tmp_path, FIRST))
+
+    assert not any(secret in repr(dump(database_url)) for secret in secrets)
+    async with open_context(with_keys(database_url, tmp_path, FIRST)) as context:
+        assert (await context.store.read_webhook_secrets("h", 5)).secrets == [secrets[2], secrets[0]]
+    async with open_context(settings_for(database_url)) as context:
+        assert (await context.store.find_webhook("h")).value.has_secret
+        with pytest.raises(SigningKeysLocked):
+            await context.store.read_webhook_secrets("h", 5)
 
 
 async def test_encrypting_again_changes_nothing(database_url: str, tmp_path: Path) -> None:

@@ -92,7 +92,14 @@ class WebhookDeliverer:
         if leased is not None:
             watch_url = context.webhooks.public_url + self._contexts.find_prefix(place.store) + WATCH_PATH
             builder = MessageBuilder(context.store.identity, watch_url)
-            await WebhookDelivery(context, leased, builder, self.counts, self._tracer).run()
+            delivery = WebhookDelivery(
+                context, leased, builder, self.counts, tracer=self._tracer, is_crowded=self._is_crowded
+            )
+            await delivery.run()
+
+    def _is_crowded(self) -> bool:
+        """Returns whether webhooks may wait because this process delivers to as many as it may."""
+        return len(self._running) >= MAX_DELIVERIES_AT_ONCE
 
     async def _count(self) -> None:
         self.webhooks = await self._contexts.stores.count_webhooks()

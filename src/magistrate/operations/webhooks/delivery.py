@@ -10,17 +10,19 @@ docs/decisions/0104-a-webhook-is-delivered-to-by-one-process-at-a-time.md."""
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
 
 import structlog
 
+from magistrate.engine.names import Revision
 from magistrate.errors import MagistrateError, NotFound, NotRetained, RevisionLost, StoreDeleted
 from magistrate.operations.context import Context
 from magistrate.operations.scheduling import checkpoint, is_time_up
-from magistrate.operations.watch.revision_log import RevisionBatch
+from magistrate.operations.watch.revision_log import RevisionBatch, WrittenRevision
 from magistrate.operations.webhooks.counts import DEAD, DELIVERED, FAILED, GONE, DeliveryCounts
-from magistrate.operations.webhooks.messages import MessageBuilder
+from magistrate.operations.webhooks.messages import LongMessage, MessageBuilder
 from magistrate.operations.webhooks.receiver_message import OutgoingMessage, SendOutcome
 from magistrate.operations.webhooks.receivers import read_url
 from magistrate.operations.webhooks.schedule import choose_pause
@@ -38,6 +40,8 @@ MIN_LEASE_SECONDS = 20.0
 """Sets how much of the lease an attempt needs, which takes at most 15 s."""
 WRITE_EVERY_SECONDS = 10.0
 """Sets how often the position is written while changes are passed over that are of no concern to the webhook."""
+MAX_SECONDS = 30.0
+"""Limits how long a webhook that always has something is delivered to while others may wait."""
 MICROSECONDS_PER_SECOND = 1_000_000
 GONE_STATUS = 410
 ACTOR = "webhooks"
@@ -49,7 +53,8 @@ class LeaseLost(Exception):
 
 
 class WebhookDelivery:
-    """Delivers to a webhook of which this process has the lease, from `began_at` on by time.monotonic."""
+    """Delivers to a webhook of which this process has got the lease just now. `is_crowded` says whether others may have
+    to wait for this one to end."""
 
     def __init__(
         self,
@@ -58,6 +63,7 @@ class WebhookDelivery:
         builder: MessageBuilder,
         counts: DeliveryCounts,
         tracer: Tracer | None = None,
+        is_crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self._ctx = ctx
         self._webhook = webhook
@@ -69,6 +75,8 @@ class WebhookDelivery:
         self._leased_at = time.monotonic()
         self._client: Receiver | None = None
         self._tracer = tracer
+        self._is_crowded = is_crowded
+        self._began_at = self._leased_at
 
     async def run(self) -> None:
         """Delivers until the webhook has everything, an attempt fails, or the lease is lost. Raises
@@ -99,11 +107,14 @@ class WebhookDelivery:
                     return
                 if not await self._deliver_batch(batch):
                     return
+                if self._is_crowded() and time.monotonic() - self._began_at >= MAX_SECONDS:
+                    await self._release()
+                    return
 
     async def _deliver_batch(self, batch: RevisionBatch) -> bool:
         """Delivers what concerns the webhook, and returns whether it has all of it. Raises LeaseLost."""
         for written in batch.revisions:
-            message = self._builder.build(self._webhook, written, self._position)
+            message = await self._build(written)
             if message is None:
                 self._attempts = 0
             elif not await self._deliver(message, written.id, written.written_at):
@@ -115,6 +126,14 @@ class WebhookDelivery:
         self._position, self._position_at = batch.newest, max(batch.newest_at, self._position_at)
         await self._write_in_time()
         return True
+
+    async def _build(self, written: WrittenRevision) -> OutgoingMessage | None:
+        """Returns the message about a revision, None if nothing in it concerns the webhook."""
+        try:
+            return self._builder.build(self._webhook, written)
+        except LongMessage:
+            before = await self._ctx.store.identify(Revision(written.id.revision - 1))
+            return self._builder.build_pointer(self._webhook, written, before)
 
     async def _write_in_time(self) -> None:
         if time.monotonic() - self._leased_at >= WRITE_EVERY_SECONDS:
@@ -214,7 +233,7 @@ class WebhookDelivery:
 
     async def _release(self) -> None:
         """Writes the position, and lets any process deliver as soon as there is something."""
-        await self._write(replace(self._describe_progress(), due_at=0))
+        await self._write(replace(self._describe_progress(), due_at=self._ctx.now()))
 
     async def _write(self, progress: WebhookProgress, attempt: WebhookAttempt | None = None) -> None:
         """Raises LeaseLost if it was not written."""

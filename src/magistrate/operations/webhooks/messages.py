@@ -25,6 +25,10 @@ REVISION, ACCESS = "revision", "access"
 _ENCODER = msgspec.json.Encoder()
 
 
+class LongMessage(Exception):
+    """Reports that a message would have MAX_BODY_BYTES or more."""
+
+
 class MessageBuilder:
     """Builds the messages of the webhooks of a store. `watch_url` is the URL of its watch, by which a receiver reads
     what is too long for a message; relative if the operator has not said by which URL clients reach the service."""
@@ -33,20 +37,24 @@ class MessageBuilder:
         self._identity = identity
         self._watch_url = watch_url
 
-    def build(self, webhook: StoredWebhook, written: WrittenRevision, after: RevisionId) -> OutgoingMessage | None:
-        """Returns the message about a revision, None if nothing in it concerns the webhook. `after` is where the
-        webhook was before."""
-        token = write_token(self._identity, written.id)
-        data = None
-        if written.changes is not None:
-            changes = [change for change in written.changes if is_selected(webhook.filter, change)]
-            if not changes:
-                return None
-            data = _describe(written, changes, token)
-        body = b"" if data is None else self._render(written.written_at, data)
-        if not body or len(body) >= MAX_BODY_BYTES:
-            body = self._render(written.written_at, {"token": token, "watch": self._point_to(webhook.filter, after)})
+    def build(self, webhook: StoredWebhook, written: WrittenRevision) -> OutgoingMessage | None:
+        """Returns the message about a revision, None if nothing in it concerns the webhook. Raises LongMessage if it
+        would be too long."""
+        if written.changes is None:
+            raise LongMessage
+        changes = [change for change in written.changes if is_selected(webhook.filter, change)]
+        if not changes:
+            return None
+        body = self._render(written.written_at, _describe(written, changes, write_token(self._identity, written.id)))
+        if len(body) >= MAX_BODY_BYTES:
+            raise LongMessage
         return OutgoingMessage(_identify(webhook, written.id), body)
+
+    def build_pointer(self, webhook: StoredWebhook, written: WrittenRevision, before: RevisionId) -> OutgoingMessage:
+        """Returns the message that says where to read a revision, given the one before it."""
+        token = write_token(self._identity, written.id)
+        data = {"token": token, "watch": self._point_to(webhook.filter, before)}
+        return OutgoingMessage(_identify(webhook, written.id), self._render(written.written_at, data))
 
     def build_skip(self, webhook: StoredWebhook, position: RevisionId, at: int) -> OutgoingMessage:
         """Returns the message that says that changes between the position of a webhook and this one were skipped."""
@@ -65,8 +73,8 @@ class MessageBuilder:
     def _render(self, at: int, data: object) -> bytes:
         return _ENCODER.encode({"type": REVISION, "timestamp": render_time(at), "data": data})
 
-    def _point_to(self, only: WebhookFilter, after: RevisionId) -> str:
-        parameters = [("since", write_token(self._identity, after))]
+    def _point_to(self, only: WebhookFilter, before: RevisionId) -> str:
+        parameters = [("since", write_token(self._identity, before))]
         for name, texts in (
             ("objectType", only.object_types),
             ("relation", only.relations),
