@@ -73,6 +73,29 @@ def test_two_backups_of_a_revision_are_equal_to_the_byte(url: str, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.glob("*second*")) == [second.name]
 
 
+def test_webhooks_are_in_backups_without_secrets_and_not_in_what_is_exported(
+    url: str, target: str, tmp_path: Path
+) -> None:
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        body = {"url": "https://8.8.8.8/hook", "relation": ["viewer"], "description": "to the index"}
+        made = client.post("/v2/webhooks", json=body).raise_for_status().json()
+    backed_up = done("backup", tmp_path / "file.zst", "--database-url", url)
+    exported = export(url)
+    done("restore", tmp_path / "file.zst", "--database-url", target)
+    text = done("backup", "-", "--database-url", url).stdout
+    with running_service(settings_for(target)) as service, Client(service) as client:
+        [restored] = client.get("/v2/webhooks").json()["results"]
+        refused = client.patch(f"/v2/webhooks/{made['id']}", json={"enabled": True})
+
+    assert "0 keys, 1 webhooks" in backed_up.stdout + backed_up.stderr
+    assert b"webhook" not in exported
+    assert made["secret"] not in text
+    kept = ("id", "url", "relation", "description", "createdAt", "createdBy")
+    assert [restored[name] for name in kept] == [made[name] for name in kept]
+    assert (restored["state"], restored["reason"]) == ("disabled", "it was restored from a backup")
+    assert refused.status_code == 409
+
+
 def test_a_backup_has_header_lines_and_footer(url: str, tmp_path: Path) -> None:
     ran = done("backup", "-", "--database-url", url)
     header, *lines, footer = map(json.loads, ran.stdout_bytes.splitlines())

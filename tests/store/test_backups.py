@@ -1,6 +1,7 @@
 """All rows of a store are listed at a revision, and put into a store in place of what it has."""
 
 import asyncio
+import json
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +14,15 @@ from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, warrant_names
 from magistrate.errors import Conflict, DamagedBackup, LimitReached, NotFound, RevisionUnavailable, StoreUnavailable
-from magistrate.store.contract.backups import ROWS_AT_ONCE, KeyDigest, RestoredContents, RestoredRow, StoreContents
+from magistrate.operations.backups.lines import read_rows, render_rows
+from magistrate.store.contract.backups import (
+    ROWS_AT_ONCE,
+    BackedUpWebhook,
+    KeyDigest,
+    RestoredContents,
+    RestoredRow,
+    StoreContents,
+)
 from magistrate.store.contract.events import DecisionRecord, EventFilter, EventKind, EventsOfKind, build_position
 from magistrate.store.contract.keys import SessionKey, StoredKey
 from magistrate.store.contract.lists import Slice
@@ -30,6 +39,7 @@ from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, Revis
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.stores import DEFAULT_STORE, NewStore, StoreLimits, Stores
+from magistrate.store.contract.webhooks import NewWebhook, WebhookFilter, WebhookState
 from magistrate.wiring.stores import migrate_store, open_store, open_stores
 from tests.databases import dump
 from tests.running import settings_for
@@ -51,6 +61,7 @@ WARRANTS = [
 ROWS: Sequence[Sequence[RestoredRow]] = [[POLICY], [TYPE], OBJECTS, WARRANTS]
 CONTENTS = RestoredContents(lambda: iter(ROWS), warrants=3, objects=2)
 KINDS: Sequence[EventKind] = ("object", "object-type", "policy", "warrant", "decision")
+WEBHOOK = BackedUpWebhook("h", "https://a.example/", WebhookFilter(of=("d#viewer@user",)), "", 5, "ann")
 KEY = StoredKey("id", "billing", "p", "d", ("check",), None, 5, "ann")
 
 
@@ -200,6 +211,37 @@ async def test_rows_that_are_not_counted_undo_a_restore(
 
     assert dump(database_url) == before
     assert await fill(store, ["other"]) == 2
+
+
+async def test_webhooks_are_those_among_the_rows_disabled_and_without_secrets(store: Store) -> None:
+    own = NewWebhook("own", "https://own.example/", WebhookFilter(), "", "whsec_x", True, 5, "ann")
+    await store.create_webhook(own, 10)
+    rows: list[list[RestoredRow]] = [[WEBHOOK]]
+
+    restored = await store.restore(RestoredContents(lambda: iter(rows), 0, 0), STAMP, replaces=False)
+
+    [webhook] = (await store.list_webhooks()).value
+    assert BackedUpWebhook(
+        *(getattr(webhook, name) for name in ("id", "url", "filter", "description", "created_at", "created_by"))
+    ) == (WEBHOOK)
+    assert (webhook.state, webhook.has_secret, webhook.due_at) == (WebhookState.DISABLED, False, None)
+    assert webhook.position == restored
+    with pytest.raises(Conflict, match="rotate the secret first"):
+        await store.update_webhook("h", lambda row: replace(row, state=WebhookState.ENABLED))
+    await store.rotate_webhook_secret("h", "whsec_y", 9)
+    assert (await store.read_webhook_secrets("h", 5)).secrets == ["whsec_y"]
+    enabled = await store.update_webhook("h", lambda row: replace(row, state=WebhookState.ENABLED))
+    assert enabled.value.due_at == 0
+
+
+def test_a_webhook_is_a_line_of_a_backup() -> None:
+    line = render_rows([WEBHOOK])
+
+    assert json.loads(line) == {
+        "createdAt": "1970-01-01T00:00:00.000005Z",
+        "webhook": {"id": "h", "url": "https://a.example/", "createdBy": "ann", "of": ["d#viewer@user"]},
+    }
+    assert read_rows([line]) == [[WEBHOOK]]
 
 
 async def test_keys_among_the_rows_are_added(store: Store) -> None:

@@ -314,6 +314,7 @@ def _name_counts(header: "BackupHeader") -> Mapping[str, int]:
         "objects": counts.objects,
         "warrants": counts.warrants,
         "keys": counts.keys,
+        **({"webhooks": counts.webhooks} if counts.webhooks else {}),
     }
 
 

@@ -17,7 +17,7 @@ from magistrate.operations.consistency import NO_DEMAND, write_token
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.history.times import render_time
-from magistrate.store.contract.backups import ROWS_AT_ONCE, RestoredRow, StoreContents, VersionedRow
+from magistrate.store.contract.backups import ROWS_AT_ONCE, BackedUpWebhook, RestoredRow, StoreContents, VersionedRow
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
@@ -74,6 +74,7 @@ async def write_backup(
     at = point.revision
     try:
         keys = [*await _list_keys(ctx.store)] if request.has_keys else []
+        webhooks = [] if writer.are_bare else await _list_webhooks(ctx.store)
         counted = Counter[type]()
         async for _ in _count_rows(ctx.store, at, counts, counted):
             yield None
@@ -83,7 +84,7 @@ async def write_backup(
             _describe_store(stored),
             write_token(ctx.store.identity, RevisionId(at, point.bits)),
             render_time(point.written_at),
-            _build_counts(counted, sum(map(len, keys))),
+            _build_counts(counted, sum(map(len, keys)), len(webhooks)),
             request.part,
             request.parts,
         )
@@ -95,7 +96,7 @@ async def write_backup(
                 yield None
     except RevisionUnavailable as error:
         raise Conflict(COLLECTED) from error
-    for rows in keys:
+    for rows in [webhooks, *keys] if webhooks else keys:
         lines += writer.write_rows(rows)
     if await ctx.store.locate(RevisionId(at, point.bits)) is not Presence.STORED:
         raise Conflict("the store was restored while it was backed up; run the command again")
@@ -159,14 +160,22 @@ async def _count_rows(
         counts[StoredObject], counts[Warrant] = contents.objects, contents.warrants
 
 
-def _build_counts(counted: Mapping[type, int], keys: int) -> LineCounts:
+def _build_counts(counted: Mapping[type, int], keys: int, webhooks: int) -> LineCounts:
     policies, types, objects, warrants = (counted[kind] for kind in KINDS)
-    return LineCounts(policies, types, objects, warrants, keys)
+    return LineCounts(policies, types, objects, warrants, keys, webhooks)
 
 
 async def _list_keys(store: Store) -> Sequence[Sequence[RestoredRow]]:
     keys = (await store.list_keys()).keys
     return [rows for rows in (await store.list_key_digests(), keys) if rows]
+
+
+async def _list_webhooks(store: Store) -> Sequence[BackedUpWebhook]:
+    """Returns the webhooks that there are now, of whatever revision the rest is."""
+    stored = (await store.list_webhooks()).value
+    return [
+        BackedUpWebhook(row.id, row.url, row.filter, row.description, row.created_at, row.created_by) for row in stored
+    ]
 
 
 def _describe_store(stored: StoredStore) -> StoreHeader:

@@ -50,10 +50,11 @@ class LineCounts(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fie
     objects: int
     warrants: int
     keys: int = 0
+    webhooks: int = 0
 
     @property
     def lines(self) -> int:
-        return self.policies + self.object_types + self.objects + self.warrants + self.keys
+        return self.policies + self.object_types + self.objects + self.warrants + self.keys + self.webhooks
 
 
 class BackupHeader(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -94,11 +95,11 @@ class BackupWriter:
 
     def __init__(self, file: LineTarget, are_bare: bool = False) -> None:
         self._file = file
-        self._are_bare = are_bare
+        self.are_bare = are_bare
         self._digest = hashlib.sha256()
 
     def begin(self, header: BackupHeader) -> None:
-        if not self._are_bare:
+        if not self.are_bare:
             self._digest = hashlib.sha256()
             self.write_lines(_ENCODER.encode(header) + b"\n")
 
@@ -112,7 +113,7 @@ class BackupWriter:
         self._file.write(lines)
 
     def end(self, lines: int) -> None:
-        if not self._are_bare:
+        if not self.are_bare:
             self._file.write(_ENCODER.encode(BackupFooter(lines, self._digest.hexdigest())) + b"\n")
 
 

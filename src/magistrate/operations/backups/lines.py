@@ -1,8 +1,8 @@
 """Renders the rows of a store as lines of a backup, and reads them again, exactly.
 
 The lines are those that an import takes (docs/cli.md#importing), with the times at which everything was made; those
-with keys are in backups only. What is JSON in the store is copied as it is, so that a restored store has the same
-texts."""
+with keys and webhooks are in backups only. What is JSON in the store is copied as it is, so that a restored store has
+the same texts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -18,9 +18,10 @@ from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import DamagedBackup, InvalidModel, InvalidParameter
 from magistrate.operations.history.times import read_time, render_time
 from magistrate.operations.models.definitions import parse_definition, parse_policies
-from magistrate.store.contract.backups import KeyDigest, RestoredRow
+from magistrate.store.contract.backups import BackedUpWebhook, KeyDigest, RestoredRow
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
+from magistrate.store.contract.webhooks import WebhookFilter
 
 CREATED_AT = "createdAt"
 
@@ -52,6 +53,19 @@ class DigestLine(msgspec.Struct, forbid_unknown_fields=True):
     digest: str
 
 
+class WebhookLine(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """Represents a webhook, without its secrets."""
+
+    id: str
+    url: str
+    created_by: str
+    description: str = ""
+    of: tuple[str, ...] = ()
+    object_type: tuple[str, ...] = ()
+    relation: tuple[str, ...] = ()
+    subject_type: tuple[str, ...] = ()
+
+
 class RowLine(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """Represents a line. An object has a type and an id, perhaps `meta`; a warrant a relation and a subject as well."""
 
@@ -66,6 +80,7 @@ class RowLine(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown
     meta: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     key: KeyLine | None = None
     generated_key: DigestLine | None = None
+    webhook: WebhookLine | None = None
 
 
 class ModelLine(msgspec.Struct, rename="camel"):
@@ -130,11 +145,19 @@ def _render_digest(row: KeyDigest) -> RowLine:
     return RowLine(render_time(row.created_at), generated_key=DigestLine(row.digest))
 
 
+def _render_webhook(row: BackedUpWebhook) -> RowLine:
+    only = row.filter
+    names = (only.of, only.object_types, only.relations, only.subject_types)
+    webhook = WebhookLine(row.id, row.url, row.created_by, row.description, *names)
+    return RowLine(render_time(row.created_at), webhook=webhook)
+
+
 _RENDERERS: Mapping[type, Callable[[Any], RowLine]] = {
     Warrant: _render_warrant,
     StoredObject: _render_object,
     StoredKey: _render_key,
     KeyDigest: _render_digest,
+    BackedUpWebhook: _render_webhook,
 }
 
 
@@ -205,6 +228,8 @@ def _read_row(line: RowLine | StoredObjectType | StoredPolicy) -> RestoredRow:
         return _read_key(line.key, created_at)
     if line.generated_key is not None:
         return KeyDigest(line.generated_key.digest, created_at)
+    if line.webhook is not None:
+        return _read_webhook(line.webhook, created_at)
     raise DamagedBackup("a line is none of a backup")
 
 
@@ -240,6 +265,11 @@ def _read_key(line: KeyLine, created_at: int) -> StoredKey:
         previous_digest=line.previous_digest,
         previous_until=None if line.previous_until is None else _read_time(line.previous_until, "previousUntil"),
     )
+
+
+def _read_webhook(line: WebhookLine, created_at: int) -> BackedUpWebhook:
+    only = WebhookFilter(line.of, line.object_type, line.relation, line.subject_type)
+    return BackedUpWebhook(line.id, line.url, only, line.description, created_at, line.created_by)
 
 
 _read_time = lru_cache(maxsize=1_024)(read_time)
@@ -290,4 +320,5 @@ _VALIDATORS: Mapping[type, Callable[[Sequence[Any]], None]] = {
     StoredPolicy: _validate_policies,
     StoredKey: _accept,
     KeyDigest: _accept,
+    BackedUpWebhook: _accept,
 }

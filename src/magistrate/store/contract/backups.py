@@ -13,6 +13,7 @@ from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.new_rows import Stamp
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
+from magistrate.store.contract.webhooks import WebhookFilter
 
 ROWS_AT_ONCE = 1_000
 """Limits the rows of a page: with the largest meta each, they take 64 MB."""
@@ -28,7 +29,18 @@ class KeyDigest(msgspec.Struct, frozen=True):
     created_at: int
 
 
-RestoredRow = VersionedRow | StoredKey | KeyDigest
+class BackedUpWebhook(msgspec.Struct, frozen=True):
+    """Holds what a backup has of a webhook: neither its secrets nor where it is."""
+
+    id: str
+    url: str
+    filter: WebhookFilter
+    description: str
+    created_at: int
+    created_by: str
+
+
+RestoredRow = VersionedRow | StoredKey | KeyDigest | BackedUpWebhook
 
 
 class StoreContents(NamedTuple):
@@ -74,8 +86,8 @@ class BackupStore(Protocol):
         """Makes the store hold these rows, at once and instead of all that it has, and returns its newest revision. Its
         history begins there: the numbers of revisions begin again at 1, with other bits, and no earlier state, event,
         decision, result of a request or key of sessions is kept. Its keys stay, and those among the rows are added,
-        unless the store has one of the same name, or any store the same key. Nothing can be written to the store
-        meanwhile.
+        unless the store has one of the same name, or any store the same key. Its webhooks are those among the rows,
+        disabled and without a secret, at the newest revision. Nothing can be written to the store meanwhile.
 
         Raises Conflict if the store has objects or warrants, or another model than it began with, unless it
         `replaces` these; LimitReached if the rows exceed a limit of the store and it `heeds_limits`; and what

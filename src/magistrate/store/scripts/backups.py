@@ -12,22 +12,25 @@ import msgspec
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import Warrant, policy_digest
 from magistrate.errors import Conflict, DamagedBackup
-from magistrate.store.contract.backups import KeyDigest, RestoredContents, RestoredRow
+from magistrate.store.contract.backups import BackedUpWebhook, KeyDigest, RestoredContents, RestoredRow
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.new_rows import MAX_WARRANTS_IN_A_WRITE, Stamp
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.stores import NewStore, StoredStore, build_store
+from magistrate.store.contract.webhooks import WebhookState
 from magistrate.store.database import Compute, Execute, Row, Script, Select
 from magistrate.store.scripts.heads import HeadMove, read_head
 from magistrate.store.scripts.keys import draw_bits
 from magistrate.store.scripts.stores import FIRST, create_store, update_store
 from magistrate.store.scripts.versions import BITS, Key
 from magistrate.store.scripts.warrants import keep_policies, patterns_of
+from magistrate.store.scripts.webhooks import encode_filter
 from magistrate.store.sql.backups import (
     DELETE_STORED_ROWS,
     INSERT_RESTORED_DIGEST,
     INSERT_RESTORED_KEY,
+    INSERT_RESTORED_WEBHOOK,
     RESTORE_HEAD,
 )
 from magistrate.store.sql.head import OPEN_HEAD
@@ -142,6 +145,8 @@ class _Insertion:
             yield from self._insert_warrants(batch)
         elif kind is StoredKey:
             yield Execute(INSERT_RESTORED_KEY, list(map(_read_key, batch)))
+        elif kind is BackedUpWebhook:
+            yield Execute(INSERT_RESTORED_WEBHOOK, list(map(_read_webhook, batch)))
         elif kind is KeyDigest:
             yield Execute(INSERT_RESTORED_DIGEST, [(row.digest, row.created_at) for row in batch])
         else:
@@ -174,6 +179,12 @@ def _read_key(key: StoredKey) -> Row:
     object_types = None if key.object_types is None else _encode(key.object_types)
     names = (key.name, key.prefix, key.digest, _encode(key.scopes), object_types, key.created_by, key.previous_digest)
     return (*names, key.created_at, key.expires_at, key.previous_until, key.id)
+
+
+def _read_webhook(row: BackedUpWebhook) -> Row:
+    state, reason = WebhookState.DISABLED.value, "it was restored from a backup"
+    names = (row.id, row.url, encode_filter(row.filter), row.description, state, reason)
+    return (*names, row.created_at, row.created_by)
 
 
 def _encode(names: Sequence[str]) -> str:

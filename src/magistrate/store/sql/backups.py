@@ -51,5 +51,13 @@ FROM (SELECT CAST(:store AS BIGINT) AS store, CAST(? AS TEXT) AS id) n
 WHERE NOT EXISTS (SELECT 1 FROM caller_key k WHERE k.id = n.id)
 ON CONFLICT DO NOTHING"""
 """Leaves a key alone that any store has: it belongs to one. Reads the keys of all stores."""
+INSERT_RESTORED_WEBHOOK = """
+INSERT INTO webhook (
+    store, id, url, filter, description, state, reason, created_at, created_by, position, position_bits, position_at,
+    lease, attempts
+)
+SELECT n.store, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT),
+    CAST(? AS BIGINT), CAST(? AS TEXT), n.revision, n.bits, r.reached_at, 0, 0
+FROM head n JOIN revision r ON r.store = n.store AND r.revision = n.revision WHERE n.store = :store"""
 INSERT_RESTORED_DIGEST = """
 INSERT INTO api_key (store, digest, created_at) VALUES (:store, ?, ?) ON CONFLICT DO NOTHING"""
