@@ -43,6 +43,7 @@ class CountsAnswer(msgspec.Struct, rename="camel"):
     objects: int
     warrants: int
     keys: int
+    webhooks: int
 
 
 class RestoredAnswer(msgspec.Struct):
@@ -81,7 +82,9 @@ async def restore(call: Call[BinaryIO]) -> Answer[RestoreAnswer]:
 
 def _render_restored(restored: Restored) -> RestoredAnswer:
     counts = restored.header.counts
-    counted = CountsAnswer(counts.policies, counts.object_types, counts.objects, counts.warrants, counts.keys)
+    counted = CountsAnswer(
+        counts.policies, counts.object_types, counts.objects, counts.warrants, counts.keys, counts.webhooks
+    )
     return RestoredAnswer(restored.stored.name, restored.token, counted, restored.checks, [*restored.differences])
 
 

@@ -314,7 +314,7 @@ def _name_counts(header: "BackupHeader") -> Mapping[str, int]:
         "objects": counts.objects,
         "warrants": counts.warrants,
         "keys": counts.keys,
-        **({"webhooks": counts.webhooks} if counts.webhooks else {}),
+        "webhooks": counts.webhooks,
     }
 
 
@@ -323,5 +323,6 @@ COUNTED = {"objectTypes": "object types"}
 
 
 def _count(counts: Mapping[str, int]) -> str:
-    members = ("objectTypes", "policies", "objects", "warrants", "keys")
+    members = ["objectTypes", "policies", "objects", "warrants", "keys"]
+    members += ["webhooks"] if counts["webhooks"] else []
     return ", ".join(f"{counts[member]:,} {COUNTED.get(member, member)}" for member in members)
