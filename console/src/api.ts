@@ -22,7 +22,7 @@ export const onlyTypes = computed(() => access.value?.objectTypes);
 
 /** Says what a key needs for something: a scope, and perhaps not to be limited to object types. */
 export interface Need {
-  scope: "check" | "query" | "read" | "write" | "model" | "events" | "metrics" | "keys" | "stores";
+  scope: "check" | "query" | "read" | "write" | "model" | "events" | "metrics" | "keys" | "webhooks" | "stores";
   ofAllTypes?: boolean;
 }
 

@@ -26,6 +26,8 @@ export interface Store {
   id: string;
   name: string;
   description?: string;
+  limits: { warrants?: number; objects?: number };
+  usage: { warrants: number; objects: number };
 }
 
 const MOST_OBJECTS = 8;

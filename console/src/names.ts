@@ -80,9 +80,15 @@ export function quoteObject(object: ObjectName): string {
   return object.objectId.includes(",") ? `${object.objectType}:"${object.objectId}"` : writeObject(object);
 }
 
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-export function showTime(text: string): string {
+export function showTime(text: string, format = TIME): string {
   const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? text : TIME.format(time);
+  return Number.isNaN(time.getTime()) ? text : format.format(time);
+}
+
+/** Returns a time with its seconds. */
+export function showMoment(text: string): string {
+  return showTime(text, MOMENT);
 }

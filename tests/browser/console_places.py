@@ -26,6 +26,7 @@ PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("tests", {}, ".empty"),
     ("service", {}, ".empty"),
     ("service", {"show": "sessions"}, "form"),
+    ("service", {"show": "webhooks"}, ".empty"),
     ("service", {"show": "metrics"}, ".figure"),
 )
 """Lists pages, and what is on them once they have loaded."""

@@ -78,6 +78,7 @@ OBSTACLES = {
         "object": "Your key lacks the scope query",
         "service keys": "Your key lacks the scope keys",
         "service sessions": "Your key lacks the scope check",
+        "service webhooks": "Your key lacks the scope webhooks",
         "service metrics": "Your key lacks the scope metrics",
     },
     "read of documents": {
@@ -89,6 +90,7 @@ OBSTACLES = {
         "object": "Your key lacks the scope query",
         "service keys": "Your key lacks the scope keys",
         "service sessions": "Your key lacks the scope check",
+        "service webhooks": "Your key lacks the scope webhooks",
         "service metrics": "Your key lacks the scope metrics",
     },
     "all but changes, of documents": {
@@ -96,10 +98,11 @@ OBSTACLES = {
         "tests": "Your key is limited to document",
         "service keys": "Your key is limited to document",
         "service sessions": "Your key is limited to document",
+        "service webhooks": "Your key is limited to document",
     },
 }
 """Says which pages a key does not open, and why: a page that is not listed is shown."""
-SCOPES = {"all but changes": ("check", "query", "read", "events", "metrics", "keys")}
+SCOPES = {"all but changes": ("check", "query", "read", "events", "metrics", "keys", "webhooks")}
 
 
 @pytest.mark.parametrize("kind", OBSTACLES)

@@ -70,6 +70,20 @@ async def test_two_stores_with_the_same_ids_show_different_answers(console: Cons
     assert "store=" not in console.page.url
 
 
+async def test_the_switcher_says_what_the_store_holds_and_may_hold(console: Console, stores: Client) -> None:
+    limits = {"limits": {"warrants": 5_000}}
+    made = stores.post("/v2/stores", json={"name": "counted", **limits}).json()
+    stores.put("/stores/counted/v2/object-types", json=TYPES).raise_for_status()
+    stores.post("/stores/counted/v2/warrants", json=WARRANT).raise_for_status()
+    await console.start("data", store="counted")
+
+    await switcher(console).click()
+
+    said = console.page.get_by_role("region", name="Store").get_by_role("status")
+    await expect(said).to_have_text("counted holds 2 objects and 1 warrants of at most 5,000.")
+    stores.delete(f"/v2/stores/{made['id']}").raise_for_status()
+
+
 async def test_every_request_is_about_the_store_in_the_address(console: Console) -> None:
     requested: list[str] = []
     console.page.on("request", lambda sent: requested.append(sent.url.removeprefix(console.url)))

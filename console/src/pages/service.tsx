@@ -5,14 +5,16 @@ import { link, route } from "../route";
 import { Keys } from "./service_keys";
 import { LiveMetrics } from "./service_metrics";
 import { Sessions } from "./service_sessions";
+import { Webhooks } from "./service_webhooks";
 
 const PARTS: Record<string, { title: string; body: ComponentType; needs: Need }> = {
   keys: { title: "Keys", body: Keys, needs: { scope: "keys", ofAllTypes: true } },
   sessions: { title: "Sessions", body: Sessions, needs: { scope: "check", ofAllTypes: true } },
+  webhooks: { title: "Webhooks", body: Webhooks, needs: { scope: "webhooks", ofAllTypes: true } },
   metrics: { title: "Metrics", body: LiveMetrics, needs: { scope: "metrics" } },
 };
 
-/** Shows what concerns the service itself: who may call it, and how it is doing. */
+/** Shows what concerns the service itself: who may call it, where changes are sent, and how it is doing. */
 export function ServicePage() {
   const { show = "keys" } = route.value.parameters;
   const shown = show in PARTS ? show : "keys";

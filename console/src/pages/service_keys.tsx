@@ -22,6 +22,7 @@ const SCOPES = {
   events: "read the history",
   metrics: "read metrics",
   keys: "manage keys",
+  webhooks: "manage webhooks, which get all changes",
   stores: "manage stores, and use all of them",
   admin: "all of these",
 };

@@ -6,7 +6,7 @@ export function Fault({ fault, retry }: { fault: Refused; retry?: () => void }) 
   return (
     <div class="notice fault" role="alert">
       <p>
-        <strong>{sentence(fault.message)}</strong>
+        <strong>{sentence(nameParameter(fault))}</strong>
       </p>
       <p>{fault.advice}</p>
       {retry && (
@@ -41,6 +41,11 @@ export function Busy({ what }: { what: string }) {
       {what}…
     </p>
   );
+}
+
+/** Returns the message with its subject, which those about one parameter leave out. */
+function nameParameter({ message, parameter }: Refused): string {
+  return parameter && /^(must|cannot|is|has) /.test(message) ? `${parameter} ${message}` : message;
 }
 
 function sentence(text: string): string {

@@ -39,8 +39,12 @@ export function StoreBar() {
 
 function OpenBar() {
   const [name, setName] = useState("");
+  const present = useLoaded(readStore, []).value;
   return (
     <section class="time-bar" aria-label="Store">
+      <p class="hint" role="status">
+        {present && `${present.name} holds ${count(present, "objects")} and ${count(present, "warrants")}.`}
+      </p>
       <form
         class="time-tools"
         onSubmit={(event) => {
@@ -66,6 +70,12 @@ function OpenBar() {
       </form>
     </section>
   );
+}
+
+function count({ usage, limits }: Store, what: "objects" | "warrants"): string {
+  const limit = limits[what];
+  const most = limit === undefined ? "" : ` of at most ${limit.toLocaleString()}`;
+  return `${usage[what].toLocaleString()} ${what}${most}`;
 }
 
 function readStore(aborted: AbortSignal): Promise<Store> {
