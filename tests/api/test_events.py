@@ -161,7 +161,7 @@ def test_an_object_type_that_is_called_like_a_kind_of_definition_is_no_definitio
                 assert limited.get(path, params=parameters).status_code == 403
     for kind in RESOURCE_KINDS:
         rows = listed(logging_client, "/v2/resource-events", kind=kind, limit=1000)
-        assert {row["kind"] for row in rows} == {kind}
+        assert {row["kind"] for row in rows} == ({kind} if kind != "webhook" else set())  # none has ended
         of_name = [row for row in rows if row["resourceType"] == name]
         assert listed(logging_client, "/v2/resource-events", kind=kind, resourceType=name) == of_name
     assert listed(logging_client, "/v2/resource-events", kind="other") == []
