@@ -1,7 +1,7 @@
 """Determines where changes begin: which relations on objects each of them affects at once, and for which subjects."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from magistrate.engine.difference.influences import Influences
@@ -9,7 +9,7 @@ from magistrate.engine.difference.reverse_expansion import Direction, ObjectRela
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.lists.reverse_graph import Target
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import WILDCARD, RelationName, TypeName
+from magistrate.engine.names import WILDCARD, PolicyName, RelationName, TypeName
 from magistrate.engine.rules.policy_rule import PolicyRule
 from magistrate.engine.rules.rule import Rule
 from magistrate.engine.steps import Checkpoints
@@ -69,38 +69,45 @@ def list_warrant_origins(influences: Influences, change: WarrantChange) -> Itera
         yield ChangeOrigin(change, nodes, ObjectRelation(warrant.subject_type, warrant.subject_id, relation))
 
 
-def list_type_origins(influences: Influences, before: Model, after: Model) -> Iterator[ChangeOrigin]:
-    """Yields one origin for each object type in which a relation has another rule, or exists in one model only."""
+def list_type_origins(
+    influences: Influences, before: Model, after: Model, timed: Collection[PolicyName] = ()
+) -> Iterator[ChangeOrigin]:
+    """Yields one origin for each object type in which a relation has another rule, or exists in one model only. The
+    named policies in `timed` have another value although they are the same."""
+    policies = [
+        name for name in {*before.policies, *after.policies} if before.policies.get(name) != after.policies.get(name)
+    ]
+    changed = {*policies, *timed}
     for name in dict.fromkeys((*before.types, *after.types)):
-        relations = [*_list_changed_relations(influences, name, before, after)]
+        relations = [*_list_changed_relations(influences, name, before, after, changed=changed)]
         if relations:
             starts = [(ObjectRelation(name, WILDCARD, relation), _EITHER) for relation in relations]
             yield ChangeOrigin(TypeChange(name), starts, None)
 
 
 def _list_changed_relations(
-    influences: Influences, name: TypeName, before: Model, after: Model
+    influences: Influences, name: TypeName, before: Model, after: Model, *, changed: Collection[PolicyName]
 ) -> Iterator[RelationName]:
     type_before, type_after = before.types.get(name), after.types.get(name)
-    if type_before is type_after and before.policies == after.policies:
+    if type_before is type_after and not changed:
         return
     if type_before is None or type_after is None:
         yield from influences.names_of(name)
         return
     for relation in dict.fromkeys((*type_before.relations, *type_after.relations)):
         rules = (type_before.relations.get(relation), type_after.relations.get(relation))
-        if rules[0] != rules[1] or any(_has_changed_policy(rule, before, after) for rule in rules if rule):
+        if rules[0] != rules[1] or any(_has_policy(rule, changed) for rule in rules if rule):
             yield relation
         elif type_before.find_allowed_types(relation) != type_after.find_allowed_types(relation):
             yield relation
             yield from influences.list_link_dependents(name, relation)
 
 
-def _has_changed_policy(rule: Rule, before: Model, after: Model) -> bool:
-    """Returns whether the rule, or one within it, is a named policy that differs between the models."""
+def _has_policy(rule: Rule, names: Collection[PolicyName]) -> bool:
+    """Returns whether the rule, or one within it, is one of these named policies."""
     waiting = [rule]
     for inner in waiting:  # grows during the loop
-        if isinstance(inner, PolicyRule) and before.policies.get(inner.name) != after.policies.get(inner.name):
+        if isinstance(inner, PolicyRule) and inner.name in names:
             return True
         waiting += inner.rules
     return False

@@ -1,6 +1,6 @@
 """Finds the relations on objects that the changes between two states affect, and the subjects whom they concern."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from magistrate.engine.cache.entry_reads import Fetch
@@ -13,14 +13,13 @@ from magistrate.engine.difference.comparison import (
     decide_checks,
     find_subject_sets,
 )
-from magistrate.engine.difference.influences import Influences
 from magistrate.engine.difference.origins import ChangeOrigin, list_type_origins, list_warrant_origins
 from magistrate.engine.difference.reverse_expansion import ObjectRelation, ReverseExpansion
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT, PolicyEvaluator
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.lists.objects import find_objects
-from magistrate.engine.lists.reverse_graph import ReverseGraph, Target
+from magistrate.engine.lists.reverse_graph import ReverseGraph
 from magistrate.engine.lists.subjects import Root, SubjectSearch
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.steps import Checkpoints, Run, Steps
@@ -30,7 +29,7 @@ from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.work import Container, Work
-from magistrate.operations.difference.filters import Narrowing, list_subject_types
+from magistrate.operations.difference.selection import Selection
 from magistrate.operations.difference.states import ComparedState, StateComparison
 from magistrate.operations.live_graph import GraphCounts, compile_groups, fetch_entries
 from magistrate.operations.runs import complete_run, release_run
@@ -171,27 +170,33 @@ class StateSearch:
         release_run(self.evaluation)
 
 
+def _group_by_type(refs: Iterable[ObjectRef]) -> Mapping[TypeName, list[ObjectRef]]:
+    by_type: dict[TypeName, list[ObjectRef]] = {}
+    for ref in refs:
+        by_type.setdefault(ref.type, []).append(ref)
+    return by_type
+
+
 class AffectedSearch:
     """Finds what the changes between two states affect, as far as it can be selected."""
 
-    def __init__(self, comparison: StateComparison, narrowing: Narrowing, work: Work) -> None:
+    def __init__(self, comparison: StateComparison, selection: Selection, work: Work) -> None:
         self._comparison = comparison
-        self.narrowing = narrowing
+        self._selection = selection
+        self.narrowing = selection.narrowing
         self._work = work
-        self._models = (comparison.before.model, comparison.after.model)
-        self._besides = frozenset[ObjectRef](() if narrowing.besides is None else (narrowing.besides,))
-        self._influences = Influences(self._models)
-        self._targets = [*narrowing.list_targets(self._models)]
-        types = list_subject_types(narrowing, self._models)
-        self.before = StateSearch(comparison.before, types, work)
-        self.after = StateSearch(comparison.after, types, work)
+        besides = self.narrowing.besides
+        self._besides = frozenset[ObjectRef](() if besides is None else (besides,))
+        self._targets = selection.targets
+        self.before = StateSearch(comparison.before, selection.types, work)
+        self.after = StateSearch(comparison.after, selection.types, work)
 
     async def find(self) -> Affected:
-        relevant, origins = await self.before.run(self._prepare())
+        origins = await self.before.run(self._prepare())
         concerned = await self._find_concerned(origins)
         kept = [number for number, subjects in enumerate(concerned) if subjects is None or subjects]
         affected = Affected([origins[number] for number in kept], [concerned[number] for number in kept])
-        expansion = ReverseExpansion(self._influences, relevant, self._work)
+        expansion = ReverseExpansion(self._selection.influences, self._selection.relevant, self._work)
         search = Run(self._work, affected.find_nodes(expansion))
         await complete_run(self._comparison.united, search, self._comparison.after.at)
         existence = self._comparison.existence
@@ -199,18 +204,15 @@ class AffectedSearch:
         await self._add_existence(affected, existence.deleted, self.after)
         return affected
 
-    def _prepare(self) -> Checkpoints[tuple[Collection[Target], list[ChangeOrigin]]]:
-        """Returns the relations that matter, and the origins in them."""
-        work = self._work
-        yield from self._influences.collect(work)
-        relevant = yield from self._influences.find_relevant(self._targets, work)
-        origins = [*list_type_origins(self._influences, *self._models)]
-        for change in self._comparison.warrants:
-            origins += list_warrant_origins(self._influences, change)
-            yield from work.charge(1)
-        return relevant, [
-            origin for origin in origins if any((node.type, node.relation) in relevant for node, _ in origin.starts)
-        ]
+    def _prepare(self) -> Checkpoints[list[ChangeOrigin]]:
+        """Returns the origins that matter."""
+        selection, comparison = self._selection, self._comparison
+        yield from selection.examine(self._work)
+        origins = [*list_type_origins(selection.influences, *selection.models, comparison.timed_policies)]
+        for change in comparison.warrants:
+            origins += list_warrant_origins(selection.influences, change)
+            yield from self._work.charge(1)
+        return [*selection.select_origins(origins)]
 
     async def _find_concerned(self, origins: Sequence[ChangeOrigin]) -> Sequence[Concerned]:
         nodes = dict.fromkeys(origin.subjects for origin in origins if isinstance(origin.subjects, ObjectRelation))
@@ -252,15 +254,14 @@ class AffectedSearch:
     async def _add_existence(self, affected: Affected, refs: Collection[ObjectRef], search: StateSearch) -> None:
         """Adds the access that objects have, and give, by existing alone, given the state in which they do not exist:
         no warrant names them there, so all of a type have and give the same."""
-        by_type: dict[TypeName, list[ObjectRef]] = {}
-        for ref in refs:
-            by_type.setdefault(ref.type, []).append(ref)
-        for of_type, objects in by_type.items():
-            await self._add_given(affected, of_type, objects, search)
-            only = self.narrowing.find_subject()
-            subjects = [ref for ref in objects if only in (None, ref) and ref not in self._besides]
-            if subjects:
-                await self._add_had(affected, of_type, subjects, search)
+        objects = await search.run(self._selection.select_given(refs, self._work))
+        for of_type, some in _group_by_type(objects).items():
+            await self._add_given(affected, of_type, some, search)
+        only = self.narrowing.find_subject()
+        refs = [ref for ref in refs if only in (None, ref) and ref not in self._besides]
+        subjects = await search.run(self._selection.select_had(refs, self._work))
+        for of_type, some in _group_by_type(subjects).items():
+            await self._add_had(affected, of_type, some, search)
 
     async def _add_given(
         self, affected: Affected, of_type: TypeName, objects: Sequence[ObjectRef], search: StateSearch

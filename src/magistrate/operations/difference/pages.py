@@ -23,9 +23,10 @@ from magistrate.operations.context import Context
 from magistrate.operations.difference.affected_access import AffectedSearch
 from magistrate.operations.difference.comparison import BitmapComparer, Comparer
 from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, Narrowing, Q
+from magistrate.operations.difference.selection import Selection
 from magistrate.operations.difference.states import ExistingNames, ExistingObjects, StateComparison
 from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, read_page
-from magistrate.operations.scheduling import checkpoint, limit_work
+from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 
 FIRST_BATCH = 16
@@ -33,6 +34,7 @@ MAX_BATCH = 256
 """Limit the relations on objects that are compared together, at first and at most. The first batch has no more than the
 page has rows: it may be full then, and one relation may have thousands of rows."""
 NODES_BETWEEN_CHECKPOINTS = 2_000
+ROWS_BETWEEN_LOOKS = 50
 
 
 class Cause(NamedTuple):
@@ -87,7 +89,7 @@ async def _list_slice(
     narrowing.require_defined((comparison.before.model, comparison.after.model))
     if narrowing.is_explicit:
         comparison = comparison.without_rules()
-    async with _find_affected(store, comparison, narrowing, work) as compared:
+    async with find_affected(store, comparison, Selection(comparison.models, narrowing), work) as compared:
         changes = await _collect(compared, bounds)
     rows = [
         DifferenceRow(change, _find_cause(compared.affected, comparison, change)) for change in changes[: bounds.limit]
@@ -99,10 +101,11 @@ async def _list_slice(
 
 
 @asynccontextmanager
-async def _find_affected(
-    store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, work: Work
+async def find_affected(
+    store: ExistingNames, comparison: StateComparison, selection: Selection, work: Work
 ) -> AsyncIterator[Comparer]:
-    search = AffectedSearch(comparison, narrowing, work)
+    """Finds what the differences affect, for as long as it is compared. Raises BudgetExceeded."""
+    search = AffectedSearch(comparison, selection, work)
     try:
         affected = await search.find()
         existing = ExistingObjects(store, comparison.after.at, comparison.existence, work)
@@ -114,6 +117,20 @@ async def _find_affected(
     finally:
         search.before.release()
         search.after.release()
+
+
+async def list_all_rows(
+    store: ExistingNames, comparison: StateComparison, selection: Selection, most: int, work: Work
+) -> list[DifferenceRow] | None:
+    """Returns all rows of a difference in order, None if they are more than `most`. Raises BudgetExceeded."""
+    async with find_affected(store, comparison, selection, work) as compared:
+        changes = await _collect(compared, Slice("id", most))
+        rows: list[DifferenceRow] = []
+        for number, change in enumerate(changes[:most]):
+            rows.append(DifferenceRow(change, _find_cause(compared.affected, comparison, change)))
+            if not number % ROWS_BETWEEN_LOOKS and is_time_up():
+                await checkpoint()
+    return rows if len(changes) <= most else None
 
 
 @dataclass(slots=True)
@@ -131,7 +148,7 @@ async def count_rows(
     """Counts up to `most` rows of a difference, as far as the work suffices."""
     count = RowCount()
     try:
-        async with _find_affected(store, comparison, narrowing, work) as compared:
+        async with find_affected(store, comparison, Selection(comparison.models, narrowing), work) as compared:
             count.is_complete = await _count_changes(compared, count, most)
     except BudgetExceeded:
         pass

@@ -6,7 +6,8 @@ from functools import partial
 from magistrate.engine.difference.comparison import Existence
 from magistrate.engine.difference.origins import WarrantChange, find_timed_changes
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT, PolicyEvaluator
-from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.names import ObjectId, PolicyName, TypeName
+from magistrate.engine.policy.policy import may_read_clock
 from magistrate.engine.steps import Run
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, warrant_names
@@ -19,7 +20,7 @@ from magistrate.operations.difference.pages import DifferenceRow, difference_kin
 from magistrate.operations.difference.states import ComparedState, StateComparison, UnitedReader
 from magistrate.operations.history.points_in_time import AsOf, PointInTime, find_point, read_as_of
 from magistrate.operations.paging import ListKind, Page, PageRequest
-from magistrate.operations.runs import complete_run
+from magistrate.operations.runs import complete_checkpoints, complete_run
 from magistrate.operations.scheduling import checkpoint, is_time_up
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.revisions import LoggedChange, LogPlace, Span
@@ -85,7 +86,7 @@ async def _find_last(ctx: Context, text: str | None, freshness: Freshness) -> Po
 
 async def _compare(ctx: Context, first: PointInTime, last: PointInTime, work: Work) -> StateComparison:
     before, after = await _build_state(ctx, first), await _build_state(ctx, last)
-    log = _LogSummary()
+    log = LogSummary()
     behind: LogPlace | None = None
     while True:
         changes = await ctx.store.list_changes(first.revision, last.revision, behind, CHANGES_AT_ONCE)
@@ -96,10 +97,15 @@ async def _compare(ctx: Context, first: PointInTime, last: PointInTime, work: Wo
             break
         behind = changes[-1].place
         await checkpoint()
-    warrants = [*await log.list_warrants(), *await _list_timed(ctx, before, after, work)]
+    warrants = [*await log.list_warrants(), *await list_timed(ctx, before, after, work)]
     united = UnitedReader(ctx.store, first.revision, last.revision)
     return StateComparison(
-        before=before, after=after, united=united, warrants=warrants, existence=log.summarize_existence()
+        before=before,
+        after=after,
+        united=united,
+        warrants=warrants,
+        existence=log.summarize_existence(),
+        timed_policies=await find_timed_policies(before, after, work),
     )
 
 
@@ -108,7 +114,27 @@ async def _build_state(ctx: Context, point: PointInTime) -> ComparedState:
     return ComparedState(model, ctx.store, point.revision, point.now)
 
 
-async def _list_timed(ctx: Context, before: ComparedState, after: ComparedState, work: Work) -> list[WarrantChange]:
+async def find_timed_policies(before: ComparedState, after: ComparedState, work: Work) -> frozenset[PolicyName]:
+    """Returns the named policies that are the same in both states, and have another value because of the time."""
+    named = after.model.policies
+    names = [
+        name
+        for name, policy in named.items()
+        if not policy.parameters and may_read_clock(policy.expression) and policy == before.model.policies.get(name)
+    ]
+    if not names or before.now == after.now:
+        return frozenset()
+    evaluators = [PolicyEvaluator({}, state.now, work, named) for state in (before, after)]
+    placeholders = [warrant for name in names for warrant in evaluators[0].list_placeholders(name)]
+    for evaluator in evaluators:
+        for name in names:
+            evaluator.list_placeholders(name)
+        await complete_checkpoints(evaluator.evaluate_each(placeholders), work)
+    first, second = evaluators
+    return frozenset(name for name in names if first.evaluate_named(name) is not second.evaluate_named(name))
+
+
+async def list_timed(ctx: Context, before: ComparedState, after: ComparedState, work: Work) -> list[WarrantChange]:
     """Returns the warrants that took or lost effect by time alone."""
     span = Span(before.at, after.at, before.now, after.now)
     timed = await ctx.store.list_timed_warrants(span, work.left + 1)
@@ -120,7 +146,7 @@ async def _list_timed(ctx: Context, before: ComparedState, after: ComparedState,
     return await complete_run(ctx.store, search, after.at)
 
 
-class _LogSummary:
+class LogSummary:
     """Summarizes changes, in their order, as what they change in all."""
 
     def __init__(self) -> None:

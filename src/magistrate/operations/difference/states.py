@@ -8,7 +8,7 @@ from typing import Protocol
 from magistrate.engine.difference.comparison import Existence
 from magistrate.engine.difference.origins import WarrantChange
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import ObjectId, Revision, TypeName
+from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
@@ -31,13 +31,19 @@ class ComparedState:
 
 @dataclass(frozen=True, slots=True)
 class StateComparison:
-    """Holds two states and what differs between them, except the object types. `united` reads the warrants of both."""
+    """Holds two states and what differs between them, except the object types. `united` reads the warrants of both.
+    `timed_policies` are the named policies that have another value because of the time alone."""
 
     before: ComparedState
     after: ComparedState
     united: WarrantReader
     warrants: Sequence[WarrantChange]
     existence: Existence
+    timed_policies: Collection[PolicyName] = frozenset()
+
+    @property
+    def models(self) -> tuple[Model, Model]:
+        return self.before.model, self.after.model
 
     @property
     def has_same_warrants(self) -> bool:

@@ -1,0 +1,80 @@
+"""Determines what changes can matter for the access that is selected, by the models of two states alone."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from magistrate.engine.difference.access_by_existence import AccessByExistence
+from magistrate.engine.difference.influences import Influences
+from magistrate.engine.difference.origins import ChangeOrigin
+from magistrate.engine.lists.reverse_graph import Target
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import RelationName, TypeName
+from magistrate.engine.steps import Checkpoints
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.work import Work
+from magistrate.operations.difference.filters import Narrowing, list_subject_types
+
+
+class Selection:
+    """Holds what a narrowing selects of the access by two models. Comparisons of states with the same models share it.
+
+    `examine` has to be completed before anything else."""
+
+    def __init__(self, models: tuple[Model, Model], narrowing: Narrowing) -> None:
+        self.models = models
+        self.narrowing = narrowing
+        self.influences = Influences(models)
+        self.targets = [*narrowing.list_targets(models)]
+        self.types = list_subject_types(narrowing, models)
+        self.relevant: Collection[Target] = ()
+        self._by_existence = AccessByExistence(models)
+        self._is_examined = False
+        self._concerns: dict[tuple[str, str, str], bool] = {}
+
+    def examine(self, work: Work) -> Checkpoints[None]:
+        if not self._is_examined:
+            yield from self.influences.collect(work)
+            self.relevant = yield from self.influences.find_relevant(self.targets, work)
+            self._is_examined = True
+
+    def select_origins(self, origins: Iterable[ChangeOrigin]) -> Iterator[ChangeOrigin]:
+        """Yields the origins that can affect access which is selected."""
+        return (
+            origin
+            for origin in origins
+            if any((node.type, node.relation) in self.relevant for node, _ in origin.starts)
+        )
+
+    def is_concerned(self, object_type: str, relation: str, subject_type: str) -> bool:
+        """Returns whether a warrant with these names can affect access that is selected. Takes no step, and examines
+        the rules once for the same names."""
+        names = object_type, relation, subject_type
+        if names not in self._concerns:
+            self._concerns[names] = self._may_concern(
+                TypeName(object_type), RelationName(relation), TypeName(subject_type)
+            )
+        return self._concerns[names]
+
+    def _may_concern(self, of_type: TypeName, relation: RelationName, subject_type: TypeName) -> bool:
+        names = of_type, relation, subject_type
+        dependents = [relation, *(link.dependent.relation for link in self.influences.links.get(names, ()))]
+        dependents += self.influences.quantified.get(names, ())
+        return any((of_type, dependent) in self.relevant for dependent in dependents)
+
+    def select_given(self, refs: Iterable[ObjectRef], work: Work) -> Checkpoints[list[ObjectRef]]:
+        """Returns the objects on which subjects may have access that is selected because the object exists."""
+        return self._select(refs, work, has_access=False)
+
+    def select_had(self, refs: Iterable[ObjectRef], work: Work) -> Checkpoints[list[ObjectRef]]:
+        """Returns the objects that may have access, as subjects, that is selected because they exist."""
+        return self._select(refs, work, has_access=True)
+
+    def _select(self, refs: Iterable[ObjectRef], work: Work, *, has_access: bool) -> Checkpoints[list[ObjectRef]]:
+        selected: list[ObjectRef] = []
+        for ref in refs:
+            find = self._by_existence.find_had if has_access else self._by_existence.find_given
+            possible = yield from find(ref.type, work)
+            targets = self.targets if has_access else [target for target in self.targets if target[0] == ref.type]
+            if any(target in possible for target in targets):
+                selected.append(ref)
+            yield from work.charge(1 + len(targets) // 10)
+        return selected
