@@ -39,7 +39,7 @@ SHARED: Types = {
 
 async def begin(node: Node, of: str = "document#viewer@user") -> AccessCursor:
     newest, at = await RevisionLog(node.ctx.store).read_newest()
-    cursor = await begin_cursor(node.ctx, read_narrowing(of, None, None, None), AccessPosition(newest, at))
+    cursor = await begin_cursor(node.ctx, read_narrowing(of, None, None, None), AccessPosition(newest, at, at))
     async for _ in cursor.follow_time(at + 1):  # looks ahead for the first time
         pass
     return cursor

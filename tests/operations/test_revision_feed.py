@@ -316,3 +316,14 @@ async def test_a_closed_store_is_not_followed(node: Node) -> None:
     with pytest.raises(StoreUnavailable):
         async with following(node.ctx):
             pass
+
+
+async def test_a_signal_for_a_write_that_was_read_already_does_not_keep_the_event_loop(node: Node) -> None:
+    async with following(node.ctx) as batches:
+        for notify in [*node.ctx.store.known.write_observers]:
+            notify()
+        await asyncio.sleep(0)  # would never return
+        await node.grant(grant(1))
+        [written] = await take(batches, 1)
+
+    assert objects_of([written]) == ["1"]

@@ -84,8 +84,8 @@ class Replay:
         self.expect_until(until + 1)
 
     def take(self, event: AccessEvent) -> None:
-        assert self.last.is_behind(event.position)
-        assert self.last != event.position
+        assert self.last.key < event.position.key
+        assert self.last.time <= event.position.time
         self.last = event.position
         self.access = replay(self.access, event)
 
@@ -107,7 +107,7 @@ async def find_written(recorder: Recorder, after: RevisionId) -> Sequence[Writte
 
 async def expect_replayed(recorder: Recorder, states: Sequence[State], narrowing: Narrowing, *, is_large: bool) -> None:
     first = await recorder.ctx.store.identify(states[0].revision)
-    position = AccessPosition(first, states[0].now)
+    position = AccessPosition(first, states[0].now, states[0].now)
     cursor = await begin_cursor(recorder.ctx, narrowing, position)
     following = Replay(cursor, states[0], narrowing)
     written = {each.id.revision: each for each in await find_written(recorder, first)}
@@ -116,7 +116,7 @@ async def expect_replayed(recorder: Recorder, states: Sequence[State], narrowing
             revision = written[state.revision]
             await following.follow(state, replace(revision, changes=None) if is_large else revision)
         else:
-            cursor.skip_to(await recorder.ctx.store.identify(state.revision))
+            cursor.skip_to(await recorder.ctx.store.identify(state.revision), state.now)
             await following.wait(state.now)
             following.state = state
     await following.wait(states[-1].now + LATER)

@@ -62,9 +62,13 @@ def _find_had(model: Model, subject_type: TypeName, work: Work) -> Checkpoints[s
         if pattern.subject_type == subject_type and _find_kind(pattern) is SubjectKind.WILDCARD
     }
     groups = [pattern for pattern in model.patterns if _find_kind(pattern) in USERSETS]
+    # Nothing is known of a type that is not defined; with a policy that is unknown, such access is conditional.
+    possible.update(
+        (pattern.object_type, pattern.relation) for pattern in groups if pattern.subject_type not in model.types
+    )
 
     def may_hold(of_type: TypeName, rule: Rule) -> bool:
-        return _refers_to(possible, of_type, rule)
+        return _refers_to(model, possible, of_type, rule)
 
     yield from _extend(model, possible, model.types, groups, may_hold=may_hold, work=work)
     return possible
@@ -91,13 +95,15 @@ def _find_given(model: Model, object_type: TypeName, work: Work) -> Checkpoints[
     return possible
 
 
-def _refers_to(possible: Collection[Target], of_type: TypeName, rule: Rule) -> bool:
-    """Returns whether a rule refers to one of these relations, on the same object or on others, or is a quantifier: it
-    is unknown for all subjects where a warrant links any object."""
+def _refers_to(model: Model, possible: Collection[Target], of_type: TypeName, rule: Rule) -> bool:
+    """Returns whether a rule refers to one of these relations, on the same object or on others, or to a type that is
+    not defined, or is a quantifier: it is unknown for all subjects where a warrant links any object."""
     references = list_references(rule)
     targets: list[Target] = [(of_type, relation) for relation in references.relations]
     targets += [(linked_type, relation) for _, linked_type, relation in references.links]
-    return bool(references.quantified) or any(target in possible for target in targets)
+    if references.quantified or any(linked_type not in model.types for linked_type, _ in targets):
+        return True
+    return any(target in possible for target in targets)
 
 
 def _extend(

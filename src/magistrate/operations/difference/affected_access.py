@@ -204,6 +204,14 @@ class AffectedSearch:
         await self._add_existence(affected, existence.deleted, self.after)
         return affected
 
+    async def list_everything(self) -> Affected:
+        """Returns all that is selected, on every object."""
+        only = self.narrowing.find_subject()
+        affected = Affected([], [])
+        for of_type, relation in self._targets:
+            affected.add(ObjectRelation(of_type, WILDCARD, relation), None if only is None else [only])
+        return affected
+
     def _prepare(self) -> Checkpoints[list[ChangeOrigin]]:
         """Returns the origins that matter."""
         selection, comparison = self._selection, self._comparison

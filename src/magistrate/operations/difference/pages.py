@@ -106,8 +106,27 @@ async def find_affected(
 ) -> AsyncIterator[Comparer]:
     """Finds what the differences affect, for as long as it is compared. Raises BudgetExceeded."""
     search = AffectedSearch(comparison, selection, work)
+    async with _compare_with(store, comparison, search, search.find()) as compared:
+        yield compared
+
+
+@asynccontextmanager
+async def compare_everywhere(
+    store: ExistingNames, comparison: StateComparison, selection: Selection, work: Work
+) -> AsyncIterator[Comparer]:
+    """Compares all that is selected, whether anything affects it or not."""
+    search = AffectedSearch(comparison, selection, work)
+    async with _compare_with(store, comparison, search, search.list_everything()) as compared:
+        yield compared
+
+
+@asynccontextmanager
+async def _compare_with(
+    store: ExistingNames, comparison: StateComparison, search: AffectedSearch, finding: Awaitable[Affected]
+) -> AsyncIterator[Comparer]:
+    work = search.before.work
     try:
-        affected = await search.find()
+        affected = await finding
         existing = ExistingObjects(store, comparison.after.at, comparison.existence, work)
         bitmaps = BitmapComparer(search.before, search.after, comparison)
         try:
@@ -157,7 +176,7 @@ async def count_rows(
 
 async def _count_changes(compared: Comparer, count: RowCount, most: int) -> bool:
     size = FIRST_BATCH
-    async for nodes in _iterate_nodes(compared, None, upwards=True):
+    async for nodes in iterate_nodes(compared, None, upwards=True):
         waiting = [*nodes]
         while waiting:
             for change in await compared.compare(waiting[:size]):
@@ -176,7 +195,7 @@ async def _collect(compared: Comparer, bounds: Slice) -> list[AccessChange]:
     changes: list[AccessChange] = []
     size = min(bounds.limit, FIRST_BATCH)
     waiting: list[ObjectRelation] = []
-    async for nodes in _iterate_nodes(compared, boundary, upwards):
+    async for nodes in iterate_nodes(compared, boundary, upwards):
         waiting += nodes
         while len(waiting) >= size:
             changes += _beyond(await compared.compare(waiting[:size]), boundary, upwards)
@@ -197,7 +216,7 @@ def _beyond(
     return [change for change in ordered if (change[:6] > boundary if upwards else change[:6] < boundary)]
 
 
-async def _iterate_nodes(
+async def iterate_nodes(
     compared: Comparer, boundary: tuple[str | int, ...] | None, upwards: bool
 ) -> AsyncIterator[Sequence[ObjectRelation]]:
     """Yields the affected relations on objects in order, from that of the boundary on."""

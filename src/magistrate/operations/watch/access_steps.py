@@ -1,4 +1,4 @@
-"""Computes how the access that is selected changes, from one revision or moment to the next (docs/watch.md).
+"""Computes how the access that is selected changes, from one revision or moment to the next.
 
 What a change cannot concern costs nothing: the rules and the warrant patterns of the model say which warrants can
 matter, and whether the existence of an object can, before anything is read. All else is the difference between two
@@ -45,15 +45,17 @@ MAX_SELECTIONS = 4
 
 
 class AccessPosition(NamedTuple):
-    """Represents how far access was followed: all that was written up to a revision, and has happened up to a time, in
-    microseconds since 1970 UTC."""
+    """Represents how far access was followed: all that was written up to a revision, which was reached at `reached_at`,
+    and has happened up to a time, both in microseconds since 1970 UTC."""
 
     id: RevisionId
     time: int
+    reached_at: int
 
-    def is_behind(self, other: "AccessPosition") -> bool:
-        """Returns whether it can be followed from here to there: it is not ahead in any respect."""
-        return self.id.revision <= other.id.revision and self.time <= other.time
+    @property
+    def key(self) -> tuple[Revision, int]:
+        """Returns what ascends from one position to those that follow it."""
+        return self.id.revision, self.time
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class AccessCursor:
         self.position = position
         self._ctx = ctx
         self._narrowing = narrowing
-        self._model = model
+        self.model = model
         self._selections: dict[tuple[int, int], Selection] = {}
         self._moments = AccessMoments(ctx)
         self._existing: dict[ObjectRef, bool] = {}
@@ -92,12 +94,7 @@ class AccessCursor:
 
     async def look_up_named(self) -> None:
         """Looks up whether the subject and the object exist that the narrowing names, if it does."""
-        named = {self._narrowing.find_subject(), self._narrowing.find_object()} - {None}
-        refs = [ref for ref in named if ref is not None and ref.id != WILDCARD]
-        if refs:
-            stored = (await self._ctx.store.find_objects(refs, self.position.id.revision)).value
-            existing = {ObjectRef(each.type, each.id) for each in stored}
-            self._existing = {ref: ref in existing for ref in refs}
+        self._existing = await find_named(self._ctx, self._narrowing, self.position.id.revision)
 
     @property
     def wakes_at(self) -> int | None:
@@ -115,21 +112,31 @@ class AccessCursor:
 
         Raises NotRetained and RevisionUnavailable if it cannot be read any more."""
         time = max(self.position.time, written.written_at)
+        position = AccessPosition(written.id, time, written.written_at)
         async for event in self.follow_time(time - 1):
             yield event
         work = limit_work(self._ctx.max_query_work)
         try:
-            change = await self._compare(written.id, time, await self._read_changes(written, work), work)
+            change = await self._compare(position, await self._read_changes(written, work), work)
         except BudgetExceeded:
-            change = await self._resync(AccessPosition(written.id, time))
+            change = await self._resync(position)
         if change is not None:
             yield change
         async for event in self.follow_time(time):
             yield event
 
-    def skip_to(self, newest: RevisionId) -> None:
+    def skip_to(self, newest: RevisionId, reached_at: int) -> None:
         """Moves on to a revision up to which nothing was changed."""
-        self.position = self.position._replace(id=newest)
+        self.position = self.position._replace(id=newest, reached_at=reached_at)
+
+    async def follow_to(self, time: int) -> AsyncIterator[AccessEvent]:
+        """Yields what happens up to a time, for which policies that read the clock are evaluated."""
+        async for event in self.follow_time(time):
+            yield event
+        if self.position.time < time:
+            change = await self._compare_moment(time)
+            if change is not None:
+                yield change
 
     async def follow_time(self, until: int) -> AsyncIterator[AccessEvent]:
         """Yields what happens up to a time, without a write. Policies that read the clock are evaluated for the last
@@ -140,21 +147,25 @@ class AccessCursor:
                 if not self._moments.reads_clock:
                     self.position = self.position._replace(time=until)
                 return
-            work = limit_work(self._ctx.max_query_work)
-            try:
-                nothing = _Changes(self._model, await self._select(self._model, work))
-                event = await self._compare(self.position.id, moment, nothing, work)
-            except BudgetExceeded:
-                event = await self._resync(self.position._replace(time=moment))
+            event = await self._compare_moment(moment)
             if event is not None:
                 yield event
+
+    async def _compare_moment(self, time: int) -> AccessEvent | None:
+        """Moves on to a time, and returns what has changed without a write."""
+        work, position = limit_work(self._ctx.max_query_work), self.position._replace(time=time)
+        try:
+            nothing = _Changes(self.model, await self._select(self.model, work))
+            return await self._compare(position, nothing, work)
+        except BudgetExceeded:
+            return await self._resync(position)
 
     async def _find_moment(self, until: int) -> int | None:
         """Returns the next moment up to a time at which access may change, or moments have to be looked up again."""
         since = self.position.time
         if self._moments.until is None or self._moments.until <= since:
             work = limit_work(self._ctx.max_query_work)
-            selection = await self._select(self._model, work)
+            selection = await self._select(self.model, work)
             await self._moments.look_ahead(self.position.id, since, selection)
         assert self._moments.until is not None
         times = [self._moments.until, self._moments.find_next(since)]
@@ -162,14 +173,15 @@ class AccessCursor:
             times.append(until // SAMPLE_US * SAMPLE_US)
         return min((time for time in times if time is not None and since < time <= until), default=None)
 
-    async def _compare(self, at: RevisionId, time: int, changes: _Changes, work: Work) -> AccessEvent | None:
-        """Moves on to a position, and returns what has changed. It stays where it is if it raises BudgetExceeded."""
-        has_new_model = changes.model is not self._model
+    async def _compare(self, position: AccessPosition, changes: _Changes, work: Work) -> AccessEvent | None:
+        """Moves on to a position, and returns what has changed. It stays where it is if it raises anything."""
+        at, time = position.id, position.time
+        has_new_model = changes.model is not self.model
         is_timed = time > self.position.time and (at == self.position.id or self._may_have_moment(time))
         if not (changes.warrants or has_new_model or changes.existence is not NO_EXISTENCE or is_timed):
-            self.skip_to(at)
+            self.skip_to(at, position.reached_at)
             return None
-        before = ComparedState(self._model, self._ctx.store, self.position.id.revision, self.position.time)
+        before = ComparedState(self.model, self._ctx.store, self.position.id.revision, self.position.time)
         after = ComparedState(changes.model, self._ctx.store, at.revision, time)
         comparison = StateComparison(
             before=before,
@@ -183,8 +195,13 @@ class AccessCursor:
         rows = await self._list_rows(comparison, changes.selection, work)
         if has_new_model:
             self._moments.discard()
-        self.position, self._model = AccessPosition(at, time), changes.model
+        self._note_existence(changes.existence)
+        self.position, self.model = position, changes.model
         return self._build_event(rows)
+
+    def _note_existence(self, existence: Existence) -> None:
+        for ref in self._existing:
+            self._existing[ref] = ref in existence.created or (self._existing[ref] and ref not in existence.deleted)
 
     def _may_have_moment(self, time: int) -> bool:
         """Returns whether warrants or policies may have another value at a time than before."""
@@ -206,8 +223,6 @@ class AccessCursor:
         existence = comparison.existence
         may_exist = [is_existing or ref in existence.created for ref, is_existing in self._existing.items()]
         is_changed = comparison.warrants or comparison.timed_policies or existence is not NO_EXISTENCE
-        for ref in self._existing:
-            self._existing[ref] = ref in existence.created or (self._existing[ref] and ref not in existence.deleted)
         if not all(may_exist) or not (is_changed or comparison.before.model is not comparison.after.model):
             return ()
         return await list_all_rows(self._ctx.store, comparison, selection, MAX_ROWS, work)
@@ -221,7 +236,7 @@ class AccessCursor:
     async def _resync(self, position: AccessPosition) -> AccessEvent:
         self.position = position
         self._moments.discard()
-        self._model = await self._find_model(position.id)
+        self.model = await self._find_model(position.id)
         await self.look_up_named()
         return AccessEvent(position, None)
 
@@ -229,7 +244,7 @@ class AccessCursor:
         """Returns the changes of a revision that can matter. Raises BudgetExceeded, NotRetained."""
         changes = written.changes
         is_model_known = changes is not None and not any(event.kind in MODEL_KINDS for event in changes)
-        model = self._model if is_model_known else await self._find_model(written.id)
+        model = self.model if is_model_known else await self._find_model(written.id)
         selection = await self._select(model, work)
         if changes is None:
             log = await self._summarize_log(written.id, selection, work)
@@ -241,7 +256,7 @@ class AccessCursor:
             model = await self._find_model(written.id)
             selection = await self._select(model, work)
         existence = log.summarize_existence()
-        if not warrants and model is self._model and not await self._may_matter(existence, selection, work):
+        if not warrants and model is self.model and not await self._may_matter(existence, selection, work):
             existence = NO_EXISTENCE
         return _Changes(model, selection, warrants, existence)
 
@@ -280,11 +295,11 @@ class AccessCursor:
 
     async def _select(self, model: Model, work: Work) -> Selection:
         """Returns what is selected by the model of the position and this one."""
-        key = id(self._model), id(model)
+        key = id(self.model), id(model)
         if key not in self._selections:
             if len(self._selections) >= MAX_SELECTIONS:
                 del self._selections[next(iter(self._selections))]
-            self._selections[key] = Selection((self._model, model), self._narrowing)
+            self._selections[key] = Selection((self.model, model), self._narrowing)
         await complete_checkpoints(self._selections[key].examine(work), work)
         return self._selections[key]
 
@@ -316,6 +331,17 @@ def measure_row(row: DifferenceRow) -> int:
     change, cause = row
     count = len(cause.changes) + len(cause.created) + len(cause.deleted)
     return BYTES_OF_A_ROW + len(change.id) + len(change.subject_id) + BYTES_OF_A_CAUSE * count
+
+
+async def find_named(ctx: Context, narrowing: Narrowing, at: Revision) -> dict[ObjectRef, bool]:
+    """Returns whether the subject and the object that a narrowing names exist at a revision. Access of those that do
+    not is not selected."""
+    named = (narrowing.find_subject(), narrowing.find_object())
+    refs = [*dict.fromkeys(ref for ref in named if ref is not None and ref.id != WILDCARD)]
+    if not refs:
+        return {}
+    existing = {ObjectRef(each.type, each.id) for each in (await ctx.store.find_objects(refs, at)).value}
+    return {ref: ref in existing for ref in refs}
 
 
 async def begin_cursor(ctx: Context, narrowing: Narrowing, position: AccessPosition) -> AccessCursor:

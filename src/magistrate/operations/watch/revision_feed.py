@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import suppress
 from contextvars import Context
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
@@ -38,6 +38,14 @@ MAX_TAIL_BYTES = 16_777_216
 """Limits what the feeds of all stores keep (16 MiB)."""
 
 
+class HasTail(Protocol):
+    """Describes what keeps something for readers that are behind."""
+
+    def evict_oldest(self) -> None:
+        """Evicts the oldest of it."""
+        ...
+
+
 class FeedMemory:
     """Limits what the feeds of all stores of a process keep: the oldest revisions are evicted first. `feeds` counts
     those that are open."""
@@ -46,14 +54,14 @@ class FeedMemory:
         self.feeds = 0
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._order: deque[tuple[LogFollower, int]] = deque()
+        self._order: deque[tuple[HasTail, int]] = deque()
         """Has for each revision that is kept, the oldest first, who keeps it, and the bytes that it takes."""
 
     def measure(self) -> CacheBytes:
         """Returns how many bytes the feeds take, and the limit on them."""
         return CacheBytes("feed", self._bytes, self._max_bytes)
 
-    def add(self, following: "LogFollower", size: int) -> None:
+    def add(self, following: HasTail, size: int) -> None:
         """Counts another revision, and evicts the oldest beyond the limit."""
         self._order.append((following, size))
         self._bytes += size
@@ -62,7 +70,7 @@ class FeedMemory:
             oldest.evict_oldest()
             self._bytes -= size
 
-    def remove(self, following: "LogFollower") -> None:
+    def remove(self, following: HasTail) -> None:
         """Counts nothing any more of one that has ended. Cost: all revisions that are kept."""
         self._bytes -= sum(size for kept_by, size in self._order if kept_by is following)
         self._order = deque(kept for kept in self._order if kept[0] is not following)
@@ -217,6 +225,7 @@ class LogFollower:
         while True:
             is_cheap = self._store.is_newest(mark)
             await self._pause(max(LOOK_SECONDS, LOOK_SECONDS_A_FEED * self._memory.feeds) if is_cheap else POLL_SECONDS)
+            self._wake.clear()  # it may be set for a write that was read already; waiting would then never yield
             self._notify_in_time()
             if not self._store.is_newest(mark) and not await self._store.confirm_mark(mark):
                 return
@@ -247,13 +256,18 @@ class RevisionFeed:
     """Is the feed of one store in this process. It takes nothing while it has no reader."""
 
     def __init__(self, store: Store, memory: FeedMemory) -> None:
+        self.memory = memory
         self._store = store
-        self._memory = memory
         self._following: LogFollower | None = None
 
     @property
     def has_readers(self) -> bool:
         return self._following is not None
+
+    @property
+    def newest(self) -> RevisionId | None:
+        """Returns the revision up to which the log was read for the readers at the head; None if there are none."""
+        return None if self._following is None else self._following.newest
 
     def end(self, reason: MagistrateError) -> None:
         """Ends the iterators of all readers, who get the error."""
@@ -285,7 +299,7 @@ class RevisionFeed:
 
     def _join(self) -> LogFollower:
         if self._following is None or self._following.ended is not None:
-            self._following = LogFollower(self._store, self._memory)
+            self._following = LogFollower(self._store, self.memory)
         self._following.readers += 1
         return self._following
 

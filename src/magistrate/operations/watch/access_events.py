@@ -1,0 +1,150 @@
+"""Renders what was gained and lost as the events of the effective feed, and positions as their ids."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from magistrate.engine.difference.comparison import AccessChange
+from magistrate.engine.difference.origins import TypeChange, WarrantChange
+from magistrate.engine.warrants.warrant import Warrant
+from magistrate.errors import InvalidParameter
+from magistrate.operations.consistency import read_revision, write_token
+from magistrate.operations.difference.pages import Cause
+from magistrate.operations.history.times import render_time
+from magistrate.operations.scheduling import checkpoint, is_time_up
+from magistrate.operations.watch.access_steps import AccessEvent, AccessPosition
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
+
+ROWS_AT_ONCE = 200
+"""Counts the rows that are rendered between two looks at the clock; about a millisecond."""
+MAX_CAUSES = 1_000
+"""Limits the causes that are kept while an event is rendered: its rows have few different ones."""
+TIME_SEPARATOR = "."
+MAX_TIME_DIGITS = 18
+
+
+class AccessSubject(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    object_type: str
+    object_id: str
+    relation: str = ""
+
+
+class CauseRow(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """Represents a warrant that took or lost effect; without a relation, an object that was created or deleted."""
+
+    object_type: str
+    object_id: str
+    relation: str = ""
+    subject: AccessSubject | msgspec.UnsetType = msgspec.UNSET
+    policy: str = ""
+    starts_at: str | msgspec.UnsetType = msgspec.UNSET
+    expires_at: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class AccessRow(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """Represents access that was gained or lost, or with a snapshot, that there is."""
+
+    object_type: str
+    object_id: str
+    relation: str
+    subject: AccessSubject
+    conditional: bool = False
+    cause: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def render_id(identity: Identity, position: AccessPosition) -> str:
+    """Returns the text from which a reader can go on: the token of the revision, with the time in microseconds behind
+    it if that is not the one at which the revision was reached."""
+    token = write_token(identity, position.id)
+    return token if position.time == position.reached_at else f"{token}{TIME_SEPARATOR}{position.time}"
+
+
+def read_id(identity: Identity, parameter: str, text: str) -> tuple[RevisionId, int | None]:
+    """Returns the revision and the time of an id, None for the time at which the revision was reached. Raises
+    InvalidParameter."""
+    token, separator, digits = text.partition(TIME_SEPARATOR)
+    if separator and not (digits.isascii() and digits.isdigit() and len(digits) <= MAX_TIME_DIGITS):
+        raise InvalidParameter(parameter, "must be a token, or the id of an event")
+    return read_revision(identity, parameter, token), int(digits) if separator else None
+
+
+def render_checkpoint(identity: Identity, position: AccessPosition) -> bytes:
+    """Returns a position as an object of JSON."""
+    return _ENCODER.encode(_build_members(identity, position))
+
+
+async def render_access(identity: Identity, event: AccessEvent) -> bytes:
+    """Returns the event as an object of JSON."""
+    members = _build_members(identity, event.position)
+    if event.rows is None:
+        return _ENCODER.encode(members | {"resync": members["token"]})
+    causes: dict[tuple[object, ...], msgspec.Raw] = {}
+    arrays: dict[bool, list[bytes]] = {True: [], False: []}
+    for start in range(0, len(event.rows), ROWS_AT_ONCE):
+        for is_gained, array in arrays.items():
+            some = [row for row in event.rows[start : start + ROWS_AT_ONCE] if row.change.is_gained is is_gained]
+            if some:
+                rows = [build_row(row.change, _render_cause(row.cause, causes)) for row in some]
+                array.append(_ENCODER.encode(rows)[1:-1])
+        if is_time_up():
+            await checkpoint()
+    filled = [
+        b'"%s":[%s]' % (name, b",".join(arrays[is_gained]))
+        for name, is_gained in ((b"gained", True), (b"lost", False))
+        if arrays[is_gained]
+    ]
+    return _ENCODER.encode(members)[:-1] + b"," + b",".join(filled) + b"}"
+
+
+def build_row(change: AccessChange, cause: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET) -> AccessRow:
+    subject = AccessSubject(change.subject_type, change.subject_id)
+    return AccessRow(change.type, change.id, change.relation, subject, change.is_conditional, cause)
+
+
+def encode_json(value: Any) -> bytes:
+    return _ENCODER.encode(value)
+
+
+def _build_members(identity: Identity, position: AccessPosition) -> dict[str, str]:
+    token, event_id = write_token(identity, position.id), render_id(identity, position)
+    members = {"token": token, "time": render_time(position.time)}
+    return members if event_id == token else members | {"id": event_id}
+
+
+def _render_cause(cause: Cause, rendered: dict[tuple[object, ...], msgspec.Raw]) -> msgspec.Raw:
+    """Returns the cause as JSON; rows of one event share it."""
+    key = (*map(id, cause.changes), *cause.created, -1, *cause.deleted)
+    text = rendered.get(key)
+    if text is None:
+        text = msgspec.Raw(_ENCODER.encode(_build_cause(cause)))
+        if len(rendered) < MAX_CAUSES:
+            rendered[key] = text
+    return text
+
+
+def _build_cause(cause: Cause) -> dict[str, Sequence[Any]]:
+    warrants = [change for change in cause.changes if isinstance(change, WarrantChange)]
+    created = [_build_warrant(change.warrant) for change in warrants if change.is_created]
+    deleted = [_build_warrant(change.warrant) for change in warrants if not change.is_created]
+    return {
+        "created": [*created, *(CauseRow(ref.type, ref.id) for ref in cause.created)],
+        "deleted": [*deleted, *(CauseRow(ref.type, ref.id) for ref in cause.deleted)],
+        "objectTypes": [change.name for change in cause.changes if isinstance(change, TypeChange)],
+    }
+
+
+def _build_warrant(warrant: Warrant) -> CauseRow:
+    return CauseRow(
+        warrant.object_type,
+        warrant.object_id,
+        warrant.relation,
+        AccessSubject(warrant.subject_type, warrant.subject_id, warrant.subject_relation),
+        warrant.policy,
+        msgspec.UNSET if warrant.starts_at is None else render_time(warrant.starts_at),
+        msgspec.UNSET if warrant.expires_at is None else render_time(warrant.expires_at),
+    )
