@@ -163,10 +163,10 @@ def test_each_of_four_at_once_deletes_warrants_of_its_own(client: Client) -> Non
 
     with ThreadPoolExecutor(4) as threads:
         wanted = [threads.submit(delete, client, {"objectType": "document"}, limit=40) for _ in range(4)]
-    answers = sorted((one.result().json() for one in wanted), key=lambda answer: -answer["deleted"])
+    answers = [one.result().json() for one in wanted]
 
-    assert [answer["deleted"] for answer in answers] == [40, 40, 20, 0]
-    assert [answer["more"] for answer in answers[2:]] == [False, False]
+    assert sum(answer["deleted"] for answer in answers) == 100
+    assert not [answer for answer in answers if answer["deleted"] < 40 and answer["more"]]
     assert listed(client) == []
 
 
