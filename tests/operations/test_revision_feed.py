@@ -104,6 +104,19 @@ async def test_a_reader_goes_on_from_any_revision(node: Node) -> None:
     assert objects_of(revisions) == [str(number) for number in range(30)]
 
 
+async def test_a_write_that_was_read_before_it_is_noted_is_waited_over(node: Node) -> None:
+    """The log may be read between the commit of a write and the moment at which this process learns of it."""
+    async with following(node.ctx) as batches:
+        await node.grant(grant(0))
+        await take(batches, 1)
+        [wake] = node.ctx.store.known.write_observers
+        wake()
+        await node.grant(grant(1))
+        [granted] = await take(batches, 1)
+
+    assert objects_of([granted]) == ["1"]
+
+
 async def test_what_another_node_writes_is_seen(nodes: Nodes) -> None:
     reader, writer = nodes
 

@@ -231,10 +231,11 @@ class LogFollower:
                 return
 
     async def _pause(self, seconds: float) -> None:
-        """Waits for so long, or until this process has written."""
+        """Waits for so long, or until this process has written, which may have been read before."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
+        self._wake.clear()
 
     def _notify_in_time(self) -> None:
         """Notifies readers if they were not for as long as they may wait."""
