@@ -61,7 +61,10 @@ def test_every_client_of_http_takes_its_options_from_one_place() -> None:
         for node in ast.walk(ast.parse(text)) if "httpx." in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("httpx."):
                 called = ast.unparse(node.func).removeprefix("httpx.")
-                assert called in ("Client", "AsyncClient", "URL", "Proxy", "create_ssl_context"), (path, called)
+                assert called in ("Client", "AsyncClient", "URL", "Proxy", "Timeout", "create_ssl_context"), (
+                    path,
+                    called,
+                )
                 if called.endswith("Client"):
                     found[path.name] = [ast.unparse(one.value) for one in node.keywords if one.arg is None]
     assert found.keys() - {"retrying_client.py", OF_WEBHOOKS} | retrying == ALL_USERS.keys()
