@@ -13,6 +13,7 @@ from magistrate.api.http.json_values import render_time
 from magistrate.engine.terms import relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 from magistrate.operations.consistency import write_token
+from magistrate.operations.difference.filters import read_narrowing
 from magistrate.operations.paging import read_page_request
 from magistrate.operations.webhooks import webhooks
 from magistrate.operations.webhooks.receivers import MAX_URL_LENGTH, read_url
@@ -224,7 +225,7 @@ _MEMBERS = {"of": "of", "object_type": "object_types", "relation": "relations", 
 
 def _read_of(texts: list[str], parameter: str) -> list[str]:
     if texts:
-        raise InvalidParameter(parameter, "the changes of access cannot be sent to webhooks yet; leave it out")
+        read_narrowing(",".join(texts), None, None, None)
     return texts
 
 

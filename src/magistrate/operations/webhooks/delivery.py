@@ -17,9 +17,11 @@ from dataclasses import replace
 import structlog
 
 from magistrate.engine.names import Revision
-from magistrate.errors import MagistrateError, NotFound, NotRetained, RevisionLost, StoreDeleted
+from magistrate.errors import InvalidParameter, MagistrateError, NotFound, NotRetained, RevisionLost, StoreDeleted
 from magistrate.operations.context import Context
+from magistrate.operations.difference.filters import read_narrowing
 from magistrate.operations.scheduling import checkpoint, is_time_up
+from magistrate.operations.watch.access_feed import Start, find_feeds
 from magistrate.operations.watch.revision_log import RevisionBatch, WrittenRevision
 from magistrate.operations.webhooks.counts import DEAD, DELIVERED, FAILED, GONE, DeliveryCounts
 from magistrate.operations.webhooks.messages import LongMessage, MessageBuilder
@@ -82,7 +84,11 @@ class WebhookDelivery:
         """Delivers until the webhook has everything, an attempt fails, or the lease is lost. Raises
         StoreUnavailable."""
         try:
-            await self._follow()
+            await (self._follow_access() if self._webhook.filter.of else self._follow_revisions())
+        except InvalidParameter as error:  # a type or relation of `of` is not defined any more
+            await self._write_last(
+                replace(self._describe_progress(), state=WebhookState.DISABLED, reason=error.message)
+            )
         except NotRetained:
             await self._skip(await self._find_oldest())
         except RevisionLost:
@@ -97,7 +103,22 @@ class WebhookDelivery:
             if self._client is not None:
                 await self._client.close()
 
-    async def _follow(self) -> None:
+    async def _follow_access(self) -> None:
+        """Delivers how the selected access changes. Raises LeaseLost, and what `AccessFeeds.follow` raises."""
+        narrowing = read_narrowing(",".join(self._webhook.filter.of), None, None, None)
+        start = Start(self._position, self._position_at)
+        async with aclosing(find_feeds(self._ctx).follow(self._ctx, narrowing, start)) as batches:
+            async for batch in batches:
+                for event in batch.events:
+                    message = self._builder.build_access(self._webhook, event, (self._position, self._position_at))
+                    if not await self._deliver(message, event.position.id, event.position.time):
+                        return
+                self._position, self._position_at = batch.position.id, batch.position.time
+                await self._write_in_time()
+                if await self._release_if_crowded():
+                    return
+
+    async def _follow_revisions(self) -> None:
         """Delivers what follows the position. Raises LeaseLost, and what `RevisionFeed.follow` raises."""
         async with aclosing(self._ctx.feed.follow(self._position)) as batches:
             await anext(batches)
@@ -107,8 +128,7 @@ class WebhookDelivery:
                     return
                 if not await self._deliver_batch(batch):
                     return
-                if self._is_crowded() and time.monotonic() - self._began_at >= MAX_SECONDS:
-                    await self._release()
+                if await self._release_if_crowded():
                     return
 
     async def _deliver_batch(self, batch: RevisionBatch) -> bool:
@@ -234,6 +254,17 @@ class WebhookDelivery:
     async def _release(self) -> None:
         """Writes the position, and lets any process deliver as soon as there is something."""
         await self._write(replace(self._describe_progress(), due_at=self._ctx.now()))
+
+    async def _release_if_crowded(self) -> bool:
+        """Releases the webhook if it was delivered to for long while others may wait, and returns whether it did."""
+        if not self._is_crowded() or time.monotonic() - self._began_at < MAX_SECONDS:
+            return False
+        await self._release()
+        return True
+
+    async def _write_last(self, progress: WebhookProgress) -> None:
+        with suppress(LeaseLost):
+            await self._write(replace(progress, due_at=None))
 
     async def _write(self, progress: WebhookProgress, attempt: WebhookAttempt | None = None) -> None:
         """Raises LeaseLost if it was not written."""

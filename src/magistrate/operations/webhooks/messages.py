@@ -10,6 +10,9 @@ import msgspec
 
 from magistrate.operations.consistency import write_token
 from magistrate.operations.history.times import render_time
+from magistrate.operations.watch.access_events import render_id
+from magistrate.operations.watch.access_feed import RenderedAccess
+from magistrate.operations.watch.access_steps import AccessPosition
 from magistrate.operations.watch.revision_log import WrittenRevision
 from magistrate.operations.webhooks.receiver_message import OutgoingMessage
 from magistrate.store.contract.events import Event
@@ -45,7 +48,8 @@ class MessageBuilder:
         changes = [change for change in written.changes if is_selected(webhook.filter, change)]
         if not changes:
             return None
-        body = self._render(written.written_at, _describe(written, changes, write_token(self._identity, written.id)))
+        data = _describe(written, changes, write_token(self._identity, written.id))
+        body = self._render(webhook, written.written_at, data)
         if len(body) >= MAX_BODY_BYTES:
             raise LongMessage
         return OutgoingMessage(_identify(webhook, written.id), body)
@@ -54,7 +58,24 @@ class MessageBuilder:
         """Returns the message that says where to read a revision, given the one before it."""
         token = write_token(self._identity, written.id)
         data = {"token": token, "watch": self._point_to(webhook.filter, before)}
-        return OutgoingMessage(_identify(webhook, written.id), self._render(written.written_at, data))
+        return OutgoingMessage(_identify(webhook, written.id), self._render(webhook, written.written_at, data))
+
+    def build_access(
+        self, webhook: StoredWebhook, event: RenderedAccess, before: tuple[RevisionId, int]
+    ) -> OutgoingMessage:
+        """Returns the message about access that was gained and lost. `before` is where the webhook was."""
+        position = event.position
+        moment = "" if position.time == position.reached_at else f"_{position.time}"
+        body = self._wrap(ACCESS, position.time, event.json)
+        if len(body) >= MAX_BODY_BYTES:
+            since = render_id(self._identity, AccessPosition(*before, reached_at=-1))
+            parameters = urlencode([("of", ",".join(webhook.filter.of)), ("since", since)])
+            data = {
+                "token": write_token(self._identity, position.id),
+                "watch": f"{self._watch_url}/access?{parameters}",
+            }
+            body = self._wrap(ACCESS, position.time, _ENCODER.encode(data))
+        return OutgoingMessage(f"{_identify(webhook, position.id)}{moment}", body)
 
     def build_skip(self, webhook: StoredWebhook, position: RevisionId, at: int) -> OutgoingMessage:
         """Returns the message that says that changes between the position of a webhook and this one were skipped."""
@@ -63,15 +84,19 @@ class MessageBuilder:
             "time": render_time(at),
             "skippedAfter": write_token(self._identity, webhook.position),
         }
-        return OutgoingMessage(f"{_identify(webhook, position)}_skip", self._render(at, data))
+        return OutgoingMessage(f"{_identify(webhook, position)}_skip", self._render(webhook, at, data))
 
     def build_test(self, webhook: StoredWebhook, unique: str, at: int) -> OutgoingMessage:
         """Returns a message that says nothing but that it is a test; `unique` makes its id."""
         data = {"token": write_token(self._identity, webhook.position), "time": render_time(at), "test": True}
-        return OutgoingMessage(f"msg_{unique.replace('-', '')}_test", self._render(at, data))
+        return OutgoingMessage(f"msg_{unique.replace('-', '')}_test", self._render(webhook, at, data))
 
-    def _render(self, at: int, data: object) -> bytes:
-        return _ENCODER.encode({"type": REVISION, "timestamp": render_time(at), "data": data})
+    def _wrap(self, of_type: str, at: int, data: bytes) -> bytes:
+        """Returns a body with data that are rendered already."""
+        return _ENCODER.encode({"type": of_type, "timestamp": render_time(at), "data": msgspec.Raw(data)})
+
+    def _render(self, webhook: StoredWebhook, at: int, data: object) -> bytes:
+        return self._wrap(ACCESS if webhook.filter.of else REVISION, at, _ENCODER.encode(data))
 
     def _point_to(self, only: WebhookFilter, before: RevisionId) -> str:
         parameters = [("since", write_token(self._identity, before))]

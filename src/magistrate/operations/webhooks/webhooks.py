@@ -1,13 +1,14 @@
 """Makes, lists, changes and deletes webhooks."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from magistrate.engine.names import Revision
 from magistrate.errors import Conflict, InvalidParameter, RevisionUnavailable
 from magistrate.operations.consistency import NO_DEMAND, Freshness, read_revision, require_stored
 from magistrate.operations.context import Context
+from magistrate.operations.difference.filters import read_narrowing
 from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, cut_sorted, read_page
 from magistrate.operations.webhooks.messages import MessageBuilder
 from magistrate.operations.webhooks.receivers import read_url, require_public
@@ -72,6 +73,7 @@ async def create_webhook(ctx: Context, draft: WebhookDraft, actor: str) -> Snaps
     """Makes a webhook, to which all later changes are sent. Raises InvalidParameter, also for a URL whose host must not
     be reached, and Conflict if there are MAX_WEBHOOKS."""
     await require_public(ctx.webhooks.guard, read_url(draft.url))
+    await _require_defined(ctx, draft.filter.of)
     secret = draft.secret or generate_secret()
     new = NewWebhook(
         id=ctx.new_id(),
@@ -85,6 +87,13 @@ async def create_webhook(ctx: Context, draft: WebhookDraft, actor: str) -> Snaps
     )
     created = await ctx.store.create_webhook(new, MAX_WEBHOOKS)
     return Snapshot(created.revision, IssuedWebhook(created.value, secret))
+
+
+async def _require_defined(ctx: Context, of: Sequence[str]) -> None:
+    """Raises InvalidParameter for access whose type or relation is not defined."""
+    if of:
+        narrowing = read_narrowing(",".join(of), None, None, None)
+        narrowing.require_defined((await ctx.caches.models.get_known(),))
 
 
 async def get_webhook(ctx: Context, webhook_id: str, freshness: Freshness) -> Snapshot[StoredWebhook]:
@@ -110,6 +119,8 @@ async def update_webhook(ctx: Context, webhook_id: str, change: WebhookChange) -
     await get_webhook(ctx, webhook_id, NO_DEMAND)  # an id that no database accepts is unknown, too
     if change.url is not None:
         await require_public(ctx.webhooks.guard, read_url(change.url))
+
+    await _require_defined(ctx, change.filter.get("of", ()))
 
     def apply(stored: StoredWebhook) -> StoredWebhook:
         only = replace_filter(stored.filter, change.filter)

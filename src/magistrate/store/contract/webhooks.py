@@ -157,7 +157,7 @@ class WebhookStore(Protocol):
 
     async def update_webhook(self, webhook_id: str, change: ChangeWebhook) -> Snapshot[StoredWebhook]:
         """Replaces the URL, the filter, the description, and whether it is enabled. If that changes, no process that
-        delivers goes on, and the attempts begin anew. Raises NotFound, and Conflict if it is to be enabled and has no
+        delivers goes on, and the attempts begin anew; if `of` changes, none goes on either. Raises NotFound, and Conflict if it is to be enabled and has no
         secret."""
         ...
 

@@ -109,6 +109,9 @@ def update_webhook(head: Revision, webhook_id: str, change: ChangeWebhook) -> Sc
             raise Conflict(NO_SECRET)
         due_at = _DUE_NOW if changed.state is WebhookState.ENABLED else None
         changed = replace(changed, lease=stored.lease + 1, due_at=due_at, attempts=0, reason="")
+    elif changed.filter.of != stored.filter.of:
+        due_at = None if stored.due_at is None else _DUE_NOW
+        changed = replace(changed, lease=stored.lease + 1, due_at=due_at)
     row = (changed.url, encode_filter(changed.filter), changed.description, changed.state.value, changed.reason)
     yield Execute(UPDATE_WEBHOOK, [(*row, changed.lease, changed.due_at, changed.attempts, webhook_id)])
     return Snapshot(head, (yield from _find(webhook_id)))
