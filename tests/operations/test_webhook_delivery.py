@@ -12,7 +12,9 @@ from standardwebhooks.webhooks import Webhook as StandardWebhook
 from svix.webhooks import Webhook as SvixWebhook
 
 from magistrate.config.settings_table import Settings
-from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.operations.consistency import write_token
 from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.operations.watch import revision_feed
@@ -24,7 +26,7 @@ from magistrate.operations.webhooks.receivers import WebhookOptions
 from magistrate.operations.webhooks.schedule import MAX_JITTER, PAUSES_SECONDS
 from magistrate.operations.webhooks.webhooks import replay_webhook, rotate_secret, send_test
 from magistrate.store.contract.events import EventFilter, EventsOfKind
-from magistrate.store.contract.new_rows import NewObject
+from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant
 from magistrate.store.contract.webhooks import NewWebhook, StoredWebhook, WebhookFilter, WebhookState
 from magistrate.wiring.contexts import open_contexts
 from magistrate.wiring.stores import migrate_store
@@ -568,6 +570,85 @@ async def test_a_stopped_process_lets_others_deliver_at_once(
     await node.deliver()
 
     assert receiver.tokens == tokens
+
+
+ACCESS = WebhookFilter(of=("document#viewer@user",))
+
+
+async def define(node: Node, relations: str = '{"relations":{"viewer":{}}}') -> None:
+    types = [
+        NewObjectType(TypeName(name), text) for name, text in (("document", relations), ("user", '{"relations":{}}'))
+    ]
+    await node.context.store.put_object_types(types, lambda model: None, node.context.stamp("ann"))
+
+
+async def grant(node: Node, written: str, expires_at: int | None = None) -> str:
+    """Writes a warrant, and returns the token."""
+    ref, _, rest = written.partition("#")
+    relation, _, subject = rest.partition("@")
+    to = Subject(TypeName(subject.partition(":")[0]), ObjectId(subject.partition(":")[2]))
+    new = NewWarrant(object_ref(*ref.split(":")), RelationName(relation), to, expires_at=expires_at)
+    stored = await node.context.store.put_warrants([new], lambda model: None, node.context.stamp("ann"))
+    return write_token(node.context.store.identity, await node.context.store.identify(stored.revision))
+
+
+async def test_access_that_is_gained_and_lost_is_delivered(node: Node, receiver: WebhookReceiver) -> None:
+    await define(node)
+    await make(node, receiver.url, ACCESS)
+    receiver.answers.append(answer_status(500))
+    first = await grant(node, "document:a#viewer@user:ann")
+    await node.put("other")
+    second = await grant(node, "document:b#viewer@user:ann")
+    await node.deliverer.look()
+    await wait_for(receiver, 1)
+    while node.deliverer.has_work:
+        await asyncio.sleep(0.005)
+    node.clock.advance(10)
+
+    await node.deliverer.look()
+    await wait_for(receiver, 3)
+    await node.context.store.delete_objects([object_ref("document", "a")], node.context.stamp("ann"))
+    await wait_for(receiver, 4)
+
+    assert receiver.tokens[:3] == [first, first, second]
+    for message in receiver.received:
+        verify(message)
+        assert json.loads(message.body)["type"] == "access"
+    gained, lost = receiver.received[1].data["gained"], receiver.received[3].data["lost"]
+    subject = {"objectType": "user", "objectId": "ann"}
+    for rows in (gained, lost):
+        [row] = rows
+        assert (row["objectId"], row["relation"], row["subject"]) == ("a", "viewer", subject)
+
+
+async def test_access_that_ends_with_time_is_delivered_when_it_does(node: Node, receiver: WebhookReceiver) -> None:
+    await define(node)
+    await make(node, receiver.url, ACCESS)
+    await grant(node, "document:a#viewer@user:ann", node.clock.now() + 5 * SECOND)
+    await node.deliverer.look()
+    await wait_for(receiver, 1)
+    await node.deliverer.stop()
+    node.clock.advance(6)
+
+    await node.deliverer.look()
+    await wait_for(receiver, 2)
+
+    assert [row["objectId"] for row in receiver.received[1].data["lost"]] == ["a"]
+    assert len(set(receiver.ids)) == 2
+    assert receiver.tokens[0] == receiver.tokens[1]
+
+
+async def test_a_type_that_is_not_defined_any_more_disables_a_webhook_of_access(
+    node: Node, receiver: WebhookReceiver
+) -> None:
+    await define(node)
+    await make(node, receiver.url, WebhookFilter(of=("document#editor@user",)))
+
+    await node.deliver()
+
+    stored = await node.webhook()
+    assert stored.state is WebhookState.DISABLED
+    assert "relation editor is not defined on document" in stored.reason
 
 
 async def test_a_deleted_webhook_gets_nothing_more(node: Node, receiver: WebhookReceiver) -> None:

@@ -157,8 +157,8 @@ class WebhookStore(Protocol):
 
     async def update_webhook(self, webhook_id: str, change: ChangeWebhook) -> Snapshot[StoredWebhook]:
         """Replaces the URL, the filter, the description, and whether it is enabled. If that changes, no process that
-        delivers goes on, and the attempts begin anew; if `of` changes, none goes on either. Raises NotFound, and Conflict if it is to be enabled and has no
-        secret."""
+        delivers goes on, and the attempts begin anew; if `of` changes, none goes on either. Raises NotFound, and
+        Conflict if it is to be enabled and has no secret."""
         ...
 
     async def rotate_webhook_secret(self, webhook_id: str, secret: str, previous_until: int) -> Snapshot[StoredWebhook]:
