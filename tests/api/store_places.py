@@ -158,6 +158,8 @@ BODIES: Mapping[str, Sequence[Any]] = {
     "webhooks": (
         {"url": "https://127.0.0.1/<key>", "objectType": ["<type>"]},
         {"url": "https://8.8.8.8/hook", "enabled": False, "objectType": ["<type>", "<near-type>"]},
+        {"url": "https://8.8.8.8/hook", "enabled": False, "of": ["<type>#<relation>@user"]},
+        {"url": "https://8.8.8.8/hook", "enabled": False, "of": ["report#<near-relation>@user"]},
     ),
     "webhooks/{id}": ({"description": "other"}, {"enabled": False}),
     "webhooks/{id}/rotate": ({},),

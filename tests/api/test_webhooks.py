@@ -94,6 +94,20 @@ def test_filters_are_names_and_are_bounded(client: Client) -> None:
         assert (answer.status_code, answer.json()["parameter"]) == (400, next(iter(body)))
 
 
+def test_access_must_be_defined_and_is_not_combined(client: Client) -> None:
+    client.define({"report": {"viewer": {}}, "user": {}})
+    path = f"/v2/webhooks/{make(client, of=['report#viewer@user'])['id']}"
+
+    for body in ({"of": ["report#editor@user"]}, {"of": ["report#viewer@user"], "relation": ["viewer"]}):
+        answer = client.post("/v2/webhooks", json={"url": URL, **body})
+        assert (answer.status_code, answer.json()["parameter"]) == (400, "of")
+    for change in ({"of": ["nothing#viewer@user"]}, {"of": None}, {"objectType": ["report"]}):
+        answer = client.patch(path, json=change)
+        assert (answer.status_code, answer.json()["parameter"]) == (400, "of")
+    assert client.patch(path, json={"of": ["report"]}).json()["of"] == ["report"]
+    assert client.patch(f"/v2/webhooks/{make(client)['id']}", json={"of": ["report"]}).status_code == 400
+
+
 def test_a_change_replaces_a_whole_member(client: Client) -> None:
     path = f"/v2/webhooks/{make(client, objectType=['a'], relation=['b'], description='c')['id']}"
 

@@ -575,10 +575,9 @@ async def test_a_stopped_process_lets_others_deliver_at_once(
 ACCESS = WebhookFilter(of=("document#viewer@user",))
 
 
-async def define(node: Node, relations: str = '{"relations":{"viewer":{}}}') -> None:
-    types = [
-        NewObjectType(TypeName(name), text) for name, text in (("document", relations), ("user", '{"relations":{}}'))
-    ]
+async def define(node: Node) -> None:
+    definitions = {"document": '{"relations":{"viewer":{}}}', "user": '{"relations":{}}'}
+    types = [NewObjectType(TypeName(name), text) for name, text in definitions.items()]
     await node.context.store.put_object_types(types, lambda model: None, node.context.stamp("ann"))
 
 
