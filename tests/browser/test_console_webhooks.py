@@ -155,6 +155,27 @@ async def test_what_the_service_refuses_is_said_in_the_dialog(console: Console, 
     await expect(console.page.get_by_role("alert").first).to_contain_text("not found")
 
 
+async def test_a_webhook_gets_access_that_is_gained_and_lost(console: Console, stored: Client) -> None:
+    await console.start("service", show="webhooks")
+    await button(console, "New webhook").click()
+    await console.dialog.get_by_label("URL").fill("http://127.0.0.1:9/")
+    await console.dialog.get_by_label("Relations").fill("viewer")
+
+    await console.dialog.get_by_label("Gets").select_option("access that is gained and lost")
+    await expect(console.dialog.get_by_label("Relations")).to_have_count(0)
+    await console.dialog.get_by_label("Access").fill("document#can-read@user, folder#viewer@user")
+    await console.dialog.get_by_role("button", name="Create").click()
+    await expect(console.page.get_by_text("access document#can-read@user or folder#viewer@user")).to_be_visible()
+    await button(console, "Edit").click()
+    await console.dialog.get_by_label("Access").fill("folder#viewer@user")
+    await console.dialog.get_by_role("button", name="Save").click()
+    await expect(console.page.get_by_text("access folder#viewer@user", exact=True)).to_be_visible()
+
+    assert [row["of"] for row in stored.get("/v2/webhooks").json()["results"]] == [["folder#viewer@user"]]
+    await confirm(console, "Delete", "Delete")
+    await expect(console.page.get_by_text("There are no webhooks.")).to_be_visible()
+
+
 async def test_a_key_with_the_scope_webhooks_alone_manages_them(console: Console, stored: Client) -> None:
     await console.start("service", key=issue_key(stored, "hooks", "read", "webhooks"), show="webhooks")
 

@@ -95,6 +95,13 @@ function WebhookTable({ webhooks }: { webhooks: Webhook[] }) {
 function CreateWebhook({ onIssue, onClose }: ListProperties & { onClose: () => void }) {
   const [fields, setFields] = useState(fieldsOf());
   const [secret, setSecret] = useState("");
+  const [isOfAccess, setOfAccess] = useState(false);
+
+  /** What was written into the fields that are hidden then does not count. */
+  function choose(isOfAccess: boolean) {
+    setOfAccess(isOfAccess);
+    setFields({ ...fieldsOf(), url: fields.url, description: fields.description });
+  }
 
   async function create() {
     const body = { ...bodyOf(fields), secret: secret.trim() || undefined };
@@ -105,7 +112,14 @@ function CreateWebhook({ onIssue, onClose }: ListProperties & { onClose: () => v
 
   return (
     <Confirm title="New webhook" action="Create" onConfirm={create} onClose={onClose}>
-      <WebhookInputs fields={fields} onChange={setFields} />
+      <div class="field">
+        <label for="webhook-gets">Gets</label>
+        <select id="webhook-gets" value={String(isOfAccess)} onChange={(event) => choose(event.currentTarget.value === "true")}>
+          <option value="false">what is written</option>
+          <option value="true">access that is gained and lost</option>
+        </select>
+      </div>
+      <WebhookInputs fields={fields} isOfAccess={isOfAccess} onChange={setFields} />
       <details>
         <summary>Secret</summary>
         <div class="field">
