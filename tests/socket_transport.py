@@ -51,6 +51,9 @@ class Answer:
         names = {name.lower() for name, _ in self.headers}
         return self.has_all_headers and not names & {b"content-length", b"transfer-encoding"}
 
+    def has_events(self) -> bool:
+        return any(value.startswith(b"text/event-stream") for _, value in self.headers)
+
 
 class Message(NamedTuple):
     """A request as it is sent: its body in parts."""
@@ -84,8 +87,8 @@ class SocketResponse(httpx.Response):
 
 
 class SocketTransport(httpx.BaseTransport):
-    """Sends requests to one service, and keeps its connections; threads may share it. A response is read whole.
-    None is an interim one: no request needs those."""
+    """Sends requests to one service, and keeps its connections; threads may share it. A response is read whole, but for
+    a stream of events, of which only the first piece is. None is an interim one: no request needs those."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)
@@ -185,6 +188,8 @@ def _receive(connection: socket.socket, method: str) -> tuple["SocketResponse", 
             raise httpx.RemoteProtocolError(str(error)) from error
         if answer.has_surplus:
             raise httpx.RemoteProtocolError("more was sent than the response")
+        if answer.body and answer.has_events():
+            break
         if method == "HEAD" and answer.has_all_headers:
             break  # the parser waits for a body that never comes
     response = SocketResponse(

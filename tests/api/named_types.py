@@ -48,6 +48,7 @@ REQUESTS: dict[tuple[str, str], tuple[str, dict[str, str], Any]] = {
     **{("POST", path): (path, {}, evaluation("{}")) for path in AUTHZEN},
     ("GET", "/v2/resource-events"): ("/v2/resource-events", {"resourceType": "{}"}, None),
     ("GET", "/v2/access-events"): ("/v2/access-events", {"objectType": "{}"}, None),
+    ("GET", "/v2/watch"): ("/v2/watch", {"objectType": "{}"}, None),
 }
 """A request for each route of v2 and of AuthZEN that names object types; `{}` stands for one."""
 

@@ -1,12 +1,15 @@
 """Events and recorded decisions as the API lists them."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from magistrate.config.settings_table import Settings
 from magistrate.operations.checks import decision_log
+from magistrate.wiring.stores import open_store
 from tests.api.conftest import SERVICES
 from tests.conftest import new_database_url
 from tests.running import Client, running_service, settings_for
@@ -53,3 +56,15 @@ def decisions(client: Client, count: int, **parameters: str) -> list[Event]:
             return found
         assert time.monotonic() < deadline, found
         time.sleep(0.02)
+
+
+def delete_all_events(settings: Settings) -> None:
+    """As the service does when they have been kept for long enough."""
+
+    async def delete() -> None:
+        store = await open_store(settings)
+        while await store.delete_events(store.now(), 1_000):
+            pass
+        await store.close()
+
+    asyncio.run(delete())

@@ -1,6 +1,5 @@
 """Following events with `after` (docs/api.md#following-events), in v2 and v1."""
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -9,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from magistrate.config.settings_table import Settings
 from magistrate.operations.checks import decision_log
-from magistrate.wiring.stores import open_store
+from tests.api.recorded_events import delete_all_events
 from tests.conftest import STORES, new_database_url
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, running_service, settings_for
@@ -153,18 +151,6 @@ def test_cursors_are_taken_by_the_requests_that_they_are_of(logging_client: Clie
     both = logging_client.get("/v2/access-events", params={"after": "begin", "prevCursor": paged})
     assert both.json()["code"] == "invalid_request"
     assert page(logging_client, "/v1/access-events", lastId=followed, sortOrder="ASC")[0] == []
-
-
-def delete_all_events(settings: Settings) -> None:
-    """As the service does when they have been kept for long enough."""
-
-    async def delete() -> None:
-        store = await open_store(settings)
-        while await store.delete_events(store.now(), 1_000):
-            pass
-        await store.close()
-
-    asyncio.run(delete())
 
 
 def test_behind_what_is_not_kept_any_more_it_is_gone(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

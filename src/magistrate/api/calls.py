@@ -60,8 +60,9 @@ class Service:
 class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
     """Represents one request, authenticated and decoded. `path` holds the variables of the route's path, `parameters`
     the query string; `body` is None for routes that take none; `holder` is the user that the bearer token was made for,
-    or None if there is no such user. `accept` and `if_match` are the headers of these names, and `request_id` the id in
-    the answer."""
+    or None if there is no such user. `accept`, `if_match` and `last_event_id` are the headers of these names, and
+    `request_id` is the id in the answer. `query` is the query string as it was sent, for parameters that may be
+    repeated."""
 
     context: Context
     caller: Caller
@@ -74,6 +75,8 @@ class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
     accept: str = ""
     request_id: str | None = None
     if_match: str | None = None
+    last_event_id: str | None = None
+    query: bytes = b""
 
     @property
     def actor(self) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 import magistrate
+from magistrate.api.http.event_frames import EVENT_STREAM
 from magistrate.api.http.request_values import MAX_BATCH
 from magistrate.api.route import TEXT, Parameter, Route
 from magistrate.api.route_table import ROUTES
@@ -279,12 +280,18 @@ def _batch(body: Schema) -> Schema:
     return {key: [_batch(option) for option in value] if key == "anyOf" else value for key, value in body.items()}
 
 
+_STREAMED: dict[str, Schema] = {EVENT_STREAM: {}}
+"""Has the schemas of streams that are no text: tools read the events of one as objects."""
+
+
 def _success(route: Route, answer: Schema | None) -> dict[str, Any]:
     success: dict[str, Any] = {"description": "done", "headers": _TOKEN_HEADERS}
     if answer is not None:
         success["content"] = {"application/json": {"schema": answer}} | (_TEXT if route.answers_text else {})
     if route.stream is not None:
-        success["content"] = {media_type: {"schema": {"type": "string"}} for media_type in route.stream.media_types}
+        success["content"] = {
+            media_type: {"schema": _STREAMED.get(media_type, TEXT)} for media_type in route.stream.media_types
+        }
     return success
 
 

@@ -20,12 +20,15 @@ from magistrate.api.endpoints import (
     sessions,
     stores,
     warrants,
+    watch,
     webhooks,
     writes,
 )
 from magistrate.api.endpoints.models import ModelTestBody
 from magistrate.api.endpoints.query import TOTAL
 from magistrate.api.fga.routes import FGA_ROUTES
+from magistrate.api.http.event_frames import MEDIA_TYPES
+from magistrate.api.http.streams import StreamKind
 from magistrate.api.route import (
     AS_OF_PARAMETER,
     EXPECTED_REVISION,
@@ -47,6 +50,7 @@ from magistrate.api.used_types import (
     list_in_path,
     list_in_query,
     list_in_query_body,
+    list_in_repeated,
     list_in_resource_events,
     list_in_write,
     list_none,
@@ -172,6 +176,24 @@ _RESTORE = (
         backups.VERIFY, "whether the restored store is compared with the backup", {"type": "boolean", "default": True}
     ),
 )
+
+
+def _repeat_parameter(name: str, meaning: str) -> Parameter:
+    return Parameter(name, f"{meaning}; it may be repeated", {"type": "array", "items": TEXT})
+
+
+_WATCH = (
+    Parameter(
+        "since",
+        "a token: the events after its write; the header Last-Event-ID wins; absent: those of writes from now on",
+        TEXT,
+    ),
+    Parameter("snapshot", "whether the first events have the state of the store", FALSE_BY_DEFAULT),
+    _repeat_parameter("objectType", "only rows of this object type"),
+    _repeat_parameter("relation", "only warrants with this relation"),
+    _repeat_parameter("subjectType", "only warrants with subjects of this type"),
+)
+_WATCH_STREAM = StreamKind(MEDIA_TYPES)
 
 _read = partial(Route, scope=Scope.READ, list_types=list_all)
 _define = partial(Route, scope=Scope.MODEL, writes=True, list_types=list_all)
@@ -323,6 +345,11 @@ V2_ROUTES: tuple[Route, ...] = (
     _record(
         "GET", "/v2/access-events", events.list_access_events, "List what was granted, revoked, allowed and denied",
         parameters=_ACCESS_EVENT_LIST, reads_past=True, list_types=list_in_parameter("objectType"),
+    ),
+    _record(
+        "GET", "/v2/watch", watch.watch, "Follow what is written, as a stream of events",
+        answer=None, parameters=_WATCH, reads_past=True, list_types=list_in_repeated("objectType"),
+        stream=_WATCH_STREAM,
     ),
     _key(
         "POST", "/v2/keys", keys.create, "Create a key with which callers use a part of the API",

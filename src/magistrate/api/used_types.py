@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from magistrate.api.calls import Call
+from magistrate.api.http.request_values import list_values
 from magistrate.api.v1.query import CLAUSES, read_clause
 from magistrate.engine.lists.language import ObjectsQuery, read_query
 from magistrate.operations.history.events import KIND, OBJECTS
@@ -40,6 +41,11 @@ def list_in_path(name: str) -> ListTypes:
 def list_in_parameter(name: str) -> ListTypes:
     """Returns a function for a list that this parameter filters by type; without it, the list has all types."""
     return lambda call: (call.parameters.get(name) or None,)
+
+
+def list_in_repeated(name: str) -> ListTypes:
+    """Returns a function for a list that this parameter, which may be repeated, filters by type."""
+    return lambda call: list_values(call.query, name) or ALL_TYPES
 
 
 def list_in_resource_events(call: Call[Any]) -> Sequence[str | None]:

@@ -281,6 +281,11 @@ class Settings:
         "connections are answered with 503",
         within=(1, 1_000_000),
     )
+    max_streams: int = define(
+        5_000,
+        "the number of readers that watch a store at the same time in a worker; others are answered with 503",
+        within=(1, 1_000_000),
+    )
     max_running_requests: int = define(
         128,
         "the number of requests of the same scope that run at the same time in a worker; cached checks do not count",

@@ -199,6 +199,7 @@ def create_application(
         request_cache_bytes=settings.request_cache_bytes,
         received=ConnectionMemory(settings.max_received_bytes),
         unsent=UnsentAnswers(settings.max_unsent_bytes, settings.wait_timeout_ms / 1000),
+        max_streams=settings.max_streams,
     )
     METRICS.read_server = application.read_metrics
     return application

@@ -83,9 +83,9 @@ class Running:
     A store that cannot be reached does not keep the server from starting: the server answers 503 and retries. If the
     worker exited instead, the supervisor would stop all the others."""
 
-    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Service]]) -> None:
+    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Service]], max_streams: int) -> None:
         self.deadlines = Deadlines()
-        self.streams = OpenStreams(self.deadlines)
+        self.streams = OpenStreams(self.deadlines, max_streams)
         self.slashed_paths: Set[str] = frozenset()
         self._opened = opened
         self._service: Service | None = None
@@ -166,10 +166,11 @@ class Application:
         request_cache_bytes: int = MAX_KEPT_BYTES,
         received: ConnectionMemory | None = None,
         unsent: UnsentAnswers | None = None,
+        max_streams: int = sys.maxsize,
     ) -> None:
         self.received = received or ConnectionMemory(sys.maxsize)
         self.unsent = unsent or UnsentAnswers(sys.maxsize, 0.0)
-        self._running = Running(opened)
+        self._running = Running(opened, max_streams)
         self._ledger = ledger or Ledger()
         self._cors = cors
         self.fast_path = FastPath(

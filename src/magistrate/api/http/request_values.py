@@ -165,6 +165,12 @@ def _parse_parameters(query_string: bytes) -> dict[str, str]:
     return dict(reversed(parse_qsl(query_string.decode("utf-8", "replace"), keep_blank_values=True)))
 
 
+def list_values(query: bytes, parameter: str) -> list[str]:
+    """Returns all values of a parameter that may be repeated."""
+    pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True)
+    return [value for name, value in pairs if name == parameter]
+
+
 def _weigh_parameters(parameters: dict[str, str]) -> int:
     return DICT_BYTES + measure_texts(parameters) + measure_texts(parameters.values())
 

@@ -121,7 +121,7 @@ class RouteResponder:
         resp.set_headers(answer.headers)
         resp.status = route.status
         if route.stream is not None and isinstance(answer.value, Stream):
-            begin_stream(self._streams, route.stream, answer.value, req, resp)
+            await begin_stream(self._streams, route.stream, answer.value, req, resp)
         else:
             # A bytearray is sent as it is: copying many megabytes would take as long as rendering them.
             resp.data = cast(bytes, await render_body(answer, memory))
@@ -173,6 +173,8 @@ class RouteResponder:
             accept=req.get_header("Accept") or "",
             request_id=req.scope[REQUEST_ID],
             if_match=req.get_header("If-Match"),
+            last_event_id=req.get_header("Last-Event-ID"),
+            query=req.scope[QUERY],
         )
         pipeline.require_allowed(call)
         return call

@@ -23,34 +23,43 @@ log = structlog.get_logger()
 
 
 class StreamKind(NamedTuple):
-    """Says which media types the streams of a route have, and how many of them a worker sends at the same time."""
+    """Says which media types the streams of a route have, and how many of them a worker sends at the same time; None is
+    --max-streams."""
 
     media_types: tuple[str, ...]
-    max_open: int
+    max_open: int | None = None
 
 
 class Stream(NamedTuple):
     """Represents the body of an answer that is sent while it is made. `pieces` yields its bytes; an empty piece says
     that the work goes on. No piece may take longer than `piece_timeout_ms`. When the service stops, it calls `stop`,
-    after which the stream should end by itself; one that has not ended after --stop-timeout-ms is broken off."""
+    after which the stream should end by itself; one that has not ended after --stop-timeout-ms is broken off. `close`
+    frees what the stream holds, whether a piece was taken or not."""
 
     pieces: AsyncGenerator[bytes, None]
     media_type: str
     piece_timeout_ms: int
     stop: Callable[[], None] | None = None
+    close: Callable[[], Awaitable[None]] | None = None
+
+    async def free(self) -> None:
+        await self.pieces.aclose()
+        if self.close is not None:
+            await self.close()
 
 
 class OpenStreams:
     """Holds the streams that a worker is sending."""
 
-    def __init__(self, deadlines: Deadlines) -> None:
+    def __init__(self, deadlines: Deadlines, max_streams: int) -> None:
         self.deadlines = deadlines
+        self._max_streams = max_streams
         self._open: dict[SentStream, StreamKind] = {}
         self._counts: Counter[StreamKind] = Counter()
 
     def require_place(self, kind: StreamKind) -> None:
         """Raises Overloaded if as many streams of a kind are open as may be."""
-        if self._counts[kind] >= kind.max_open:
+        if self._counts[kind] >= (self._max_streams if kind.max_open is None else kind.max_open):
             raise Overloaded
 
     def add(self, stream: "SentStream", kind: StreamKind) -> None:
@@ -72,19 +81,26 @@ class ClientGone(Exception):
     """Ends the work for a stream that nobody reads any more."""
 
 
-def begin_stream(
+async def begin_stream(
     streams: OpenStreams, kind: StreamKind, stream: Stream, req: falcon.asgi.Request, resp: falcon.asgi.Response
 ) -> None:
     """Makes a stream the body of an answer. Raises InvalidRequest for HTTP/1.0, which has no chunks, and Overloaded."""
-    if req.scope["http_version"] == "1.0":
-        raise InvalidRequest("This answer comes in chunks, which need HTTP/1.1")
-    resp.content_type = stream.media_type
     sent = SentStream(streams, stream, req)
+    try:
+        if req.scope["http_version"] == "1.0":
+            raise InvalidRequest("This answer comes in chunks, which need HTTP/1.1")
+        if req.method != "HEAD":
+            streams.require_place(kind)
+    except MagistrateError:
+        await stream.free()
+        raise
+    resp.content_type = stream.media_type
     resp.stream = sent
-    if req.method != "HEAD":  # the framework iterates over nothing then
-        streams.require_place(kind)
-        streams.add(sent, kind)
-        req.scope[STREAM] = sent
+    if req.method == "HEAD":  # the framework iterates over nothing
+        await stream.free()
+        return
+    streams.add(sent, kind)
+    req.scope[STREAM] = sent
 
 
 class SentStream:
@@ -130,7 +146,7 @@ class SentStream:
             self._watch.cancel()
         if not self._is_complete:
             self._transport.break_off()
-        await self._stream.pieces.aclose()
+        await self._stream.free()
 
     async def _make_piece(self) -> bytes | None:
         """Returns the next piece, or None if there is none, because the stream is complete or has failed."""

@@ -9,20 +9,31 @@ import asyncio
 import time
 from asyncio import Event, Task
 from bisect import bisect_right
-from collections import deque
-from collections.abc import AsyncGenerator, Coroutine
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Sequence
 from contextlib import suppress
 from contextvars import Context
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
+
+import structlog
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.errors import HistoryReplaced, MagistrateError, RevisionLost, StoreUnavailable
-from magistrate.operations.watch.revision_log import RevisionBatch, RevisionLog, RevisionPage, WrittenRevision
+from magistrate.operations.watch.revision_log import (
+    LargePart,
+    RevisionBatch,
+    RevisionLog,
+    RevisionPage,
+    WrittenRevision,
+)
+from magistrate.store.contract.events import Event as Change
 from magistrate.store.contract.revisions import Mark, Presence, RevisionId
 from magistrate.store.contract.store import Store
 
 T = TypeVar("T")
+
+log = structlog.get_logger()
 
 HEARTBEAT_SECONDS = 7.5
 """Sets after which time without a revision readers get a batch without one."""
@@ -38,6 +49,42 @@ MAX_TAIL_BYTES = 16_777_216
 """Limits what the feeds of all stores keep (16 MiB)."""
 
 
+MAX_RENDERED_BYTES = 8_388_608
+"""Limits what is kept of events as readers get them (8 MiB)."""
+BYTES_OF_A_TEXT = 300
+"""Counts what a rendered text takes besides its bytes, with its key."""
+MAX_SNAPSHOT_PAGES = 2
+"""Limits the pages of snapshots that are read together: with the largest meta in each row, one takes 50 MB."""
+
+RenderedText = tuple[bytes, int, bool]
+"""Holds bytes as they are sent, the position behind them in their revision, and whether others follow."""
+
+
+class RenderedTexts:
+    """Keeps the events that were rendered last, by what they depend on, so that those who get the same share them."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._texts: OrderedDict[Hashable, RenderedText | None] = OrderedDict()
+
+    def find(self, key: Hashable) -> RenderedText | Literal[False] | None:
+        """Returns what is kept for a key, which may be None; False if nothing is."""
+        return self._texts.get(key, False)
+
+    def keep(self, key: Hashable, text: RenderedText | None) -> None:
+        """Keeps a text, and evicts the oldest beyond the limit."""
+        if key in self._texts:
+            return
+        self._texts[key] = text
+        self.bytes += _measure_text(text)
+        while self.bytes > MAX_RENDERED_BYTES:
+            self.bytes -= _measure_text(self._texts.popitem(last=False)[1])
+
+
+def _measure_text(text: RenderedText | None) -> int:
+    return BYTES_OF_A_TEXT + (0 if text is None else len(text[0]))
+
+
 class HasTail(Protocol):
     """Describes what keeps something for readers that are behind."""
 
@@ -48,10 +95,13 @@ class HasTail(Protocol):
 
 class FeedMemory:
     """Limits what the feeds of all stores of a process keep: the oldest revisions are evicted first. `feeds` counts
-    those that are open."""
+    those that are open, and `rendered` has what several readers get alike."""
 
     def __init__(self, max_bytes: int = MAX_TAIL_BYTES) -> None:
         self.feeds = 0
+        self.rendered = RenderedTexts()
+        self.snapshot_pages = asyncio.Semaphore(MAX_SNAPSHOT_PAGES)
+        """Limits the pages of snapshots that are read at the same time."""
         self._max_bytes = max_bytes
         self._bytes = 0
         self._order: deque[tuple[HasTail, int]] = deque()
@@ -59,7 +109,7 @@ class FeedMemory:
 
     def measure(self) -> CacheBytes:
         """Returns how many bytes the feeds take, and the limit on them."""
-        return CacheBytes("feed", self._bytes, self._max_bytes)
+        return CacheBytes("feed", self._bytes + self.rendered.bytes, self._max_bytes + MAX_RENDERED_BYTES)
 
     def add(self, following: HasTail, size: int) -> None:
         """Counts another revision, and evicts the oldest beyond the limit."""
@@ -98,7 +148,7 @@ class LogFollower:
         self._tail_after = Revision(0)
         """Is the revision after which the tail has everything."""
         self._wake = Event()
-        self._reads: dict[RevisionId, Task[RevisionPage]] = {}
+        self._reads: dict[Hashable, Task[Any]] = {}
         memory.feeds += 1
         store.known.write_observers.add(self._wake.set)
         self._task = _start(self._follow())
@@ -121,7 +171,7 @@ class LogFollower:
         self._memory.remove(self)
         self._tail, self._first = [], 0
         self._task.cancel()
-        self._notify()
+        self.notify()
 
     async def require_begun(self) -> None:
         """Waits until the head is known. Raises StoreUnavailable, StoreDeleted."""
@@ -161,14 +211,21 @@ class LogFollower:
 
     async def read(self, after: RevisionId) -> RevisionPage:
         """Reads what follows a revision from the log, in one read for all that wait for the same."""
-        task = self._reads.get(after)
+        return await self._share(after, lambda: self._log.read_page(after))
+
+    async def share_part(self, part: LargePart) -> tuple[Sequence[Change], bool]:
+        """Does the work of RevisionLog.read_changes, in one read for all that wait for the same."""
+        return await self._share(part, lambda: self._log.read_changes(*part))
+
+    async def _share(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        task: Task[T] | None = self._reads.get(key)
         if task is None:
-            task = self._reads[after] = _start(self._log.read_page(after))
-            task.add_done_callback(lambda ended: self._end_read(after, ended))
+            task = self._reads[key] = _start(work())
+            task.add_done_callback(lambda ended: self._end_read(key, ended))
         return await asyncio.shield(task)  # it goes on for the others if one of them is cancelled
 
-    def _end_read(self, after: RevisionId, ended: Task[RevisionPage]) -> None:
-        del self._reads[after]
+    def _end_read(self, key: Hashable, ended: Task[Any]) -> None:
+        del self._reads[key]
         if not ended.cancelled():
             ended.exception()  # if all that waited were cancelled, asyncio would log that nobody retrieved it
 
@@ -183,6 +240,9 @@ class LogFollower:
             self.close(HistoryReplaced())
         except MagistrateError as error:
             self.close(error)
+        except Exception as error:  # nobody else would notice, and readers would wait for ever
+            log.error("a store cannot be followed", exc_info=error)
+            self.close(StoreUnavailable("the store cannot be followed"))
 
     async def _follow_or_pause(self) -> None:
         """Follows the head once more, or pauses if the store is unavailable. Raises HistoryReplaced and RevisionLost,
@@ -204,7 +264,7 @@ class LogFollower:
         if self.newest is None:
             self.newest, self.newest_at = await self._log.read_newest()
             self._tail_after = self.newest.revision
-            self._notify()
+            self.notify()
         page = await self._log.read_page(self.newest)
         if page.is_ahead:
             raise HistoryReplaced
@@ -218,7 +278,7 @@ class LogFollower:
         for written in batch.revisions:
             self._tail.append(written)
             self._memory.add(self, written.measure())
-        self._notify()
+        self.notify()
 
     async def _wait_for_writes(self, mark: Mark) -> None:
         """Waits until something was written since a mark, or may have been."""
@@ -240,9 +300,10 @@ class LogFollower:
     def _notify_in_time(self) -> None:
         """Notifies readers if they were not for as long as they may wait."""
         if time.monotonic() >= self._notify_at:
-            self._notify()
+            self.notify()
 
-    def _notify(self) -> None:
+    def notify(self) -> None:
+        """Wakes all readers."""
         self._notify_at = time.monotonic() + HEARTBEAT_SECONDS
         former, self.news = self.news, Event()
         former.set()
@@ -269,6 +330,18 @@ class RevisionFeed:
     def newest(self) -> RevisionId | None:
         """Returns the revision up to which the log was read for the readers at the head; None if there are none."""
         return None if self._following is None else self._following.newest
+
+    def wake(self) -> None:
+        """Makes all iterators yield a batch at once, which may be empty."""
+        if self._following is not None:
+            self._following.notify()
+
+    async def read_part(self, part: LargePart) -> tuple[Sequence[Change], bool]:
+        """Does the work of RevisionLog.read_changes for one who follows the store. Those that want the same share it.
+        Raises HistoryReplaced if the store was replaced meanwhile."""
+        if self._following is None:
+            raise HistoryReplaced
+        return await self._following.share_part(part)
 
     def end(self, reason: MagistrateError) -> None:
         """Ends the iterators of all readers, who get the error."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from magistrate.engine.byte_sizes import OBJECT_BYTES, measure_text
 from magistrate.engine.names import Revision
@@ -65,6 +66,16 @@ class RevisionPage:
     after_at: int | None
     is_last: bool
     is_ahead: bool
+
+
+class LargePart(NamedTuple):
+    """Names a part of the changes of one revision: those of a kind with an action, behind a position in it, from -1
+    on."""
+
+    written: RevisionId
+    kind: EventKind
+    action: Action
+    behind: int
 
 
 class RevisionLog:

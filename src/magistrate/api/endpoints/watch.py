@@ -1,0 +1,62 @@
+"""Handles /v2/watch (docs/watch.md)."""
+
+from collections.abc import Callable
+
+from magistrate.api.calls import Answer, Call
+from magistrate.api.http.event_frames import STREAM_HEADERS, choose_frames
+from magistrate.api.http.request_values import list_values, read_boolean
+from magistrate.api.http.streams import Stream
+from magistrate.engine.terms import relation_name, type_name
+from magistrate.errors import InvalidParameter
+from magistrate.operations.consistency import read_revision
+from magistrate.operations.watch.watch_events import WatchFilter
+from magistrate.operations.watch.watch_reader import SHUTTING_DOWN, SNAPSHOT, WatchReader, WatchRequest
+from magistrate.store.contract.revisions import RevisionId
+
+PIECE_TIMEOUT_MS = 60_000
+"""Limits how long a stream may be silent, which has an event at least every 15 seconds."""
+MAX_NAMES = 100
+"""Limits how often a filter may be repeated."""
+OBJECT_TYPE, RELATION, SUBJECT_TYPE = "objectType", "relation", "subjectType"
+SINCE, SNAPSHOT_PARAMETER, LAST_EVENT_ID = "since", "snapshot", "Last-Event-ID"
+
+
+async def watch(call: Call[None]) -> Answer[Stream]:
+    since, has_snapshot = _read_place(call)
+    request = WatchRequest(choose_frames(call.accept), since, has_snapshot, _read_filter(call.query))
+    reader = WatchReader(call.context, request)
+    try:
+        await reader.begin()
+        newest = await call.context.store.check()
+    except BaseException:
+        await reader.close()
+        raise
+    stream = Stream(reader.read(), request.frames.media_type, PIECE_TIMEOUT_MS, stop=lambda: reader.end(SHUTTING_DOWN))
+    return Answer(stream, newest, STREAM_HEADERS)
+
+
+def _read_place(call: Call[None]) -> tuple[RevisionId | None, bool]:
+    """Returns the revision from which a reader goes on, None for the newest, and whether it gets the state first. The
+    id of the last event wins; those of snapshots begin the snapshot anew. Raises InvalidParameter."""
+    has_snapshot = read_boolean(call.parameters, SNAPSHOT_PARAMETER)
+    for name, text in ((LAST_EVENT_ID, call.last_event_id), (SINCE, call.parameters.get(SINCE))):
+        if text and text.startswith(f"{SNAPSHOT}-"):
+            return None, True
+        if text:
+            return read_revision(call.context.store.identity, name, text), False
+    return None, has_snapshot
+
+
+def _read_filter(query: bytes) -> WatchFilter:
+    return WatchFilter(
+        _read_names(query, OBJECT_TYPE, type_name),
+        _read_names(query, RELATION, relation_name),
+        _read_names(query, SUBJECT_TYPE, type_name),
+    )
+
+
+def _read_names(query: bytes, parameter: str, read: Callable[[str, str], str]) -> frozenset[str]:
+    names = list_values(query, parameter)
+    if len(names) > MAX_NAMES:
+        raise InvalidParameter(parameter, f"must not be given more than {MAX_NAMES} times")
+    return frozenset(read(name, parameter) for name in names)
