@@ -35,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__version__",
     },
     "client": {"outgoing_requests", "errors"},
+    "mirror": {"client", "config.database_url", "errors"},
     "outgoing_requests": {"errors"},
     "retrying_client": {"outgoing_requests", "errors"},
     "log": {"tracing"},
@@ -44,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         "api.audit.chain",
         "client",
+        "mirror",
         "outgoing_requests",
         "retrying_client",
         "config",

@@ -4,9 +4,11 @@ Answers are JSON values as the service sent them. Every method raises ServiceUnr
 answered, RequestRefused if one answered with an error, and InvalidRequest for a value that no URL can hold."""
 
 import json
+import os
 import re
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from functools import partial
 from io import SEEK_END
@@ -17,7 +19,7 @@ from urllib.parse import quote
 
 import httpx
 
-from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
+from magistrate.errors import AnswerTooLarge, InvalidRequest, RequestRefused, ServiceUnreachable
 from magistrate.outgoing_requests import NO_FILES, ClientTlsFiles, choose_http_options, demand_service_url
 
 Json = dict[str, Any]
@@ -25,6 +27,12 @@ Operator = Literal["anyOf", "allOf", "batch"]
 
 OUTCOME_HEADER = "Warrant-Outcome"
 TOKEN_HEADER = "Service-Token"
+
+NDJSON = "application/x-ndjson"
+MAX_LINE_BYTES = 33_554_432
+"""Limits a line of a stream (32 MiB)."""
+STREAM_TIMEOUT_MS = 60_000
+"""Limits how long a stream may be silent; the service sends something every 15 seconds."""
 
 STORES_PATH = "/v2/stores"
 METRICS_PATH = "/metrics"
@@ -83,6 +91,37 @@ class RefJson(TypedDict):
 
     objectType: str
     objectId: str
+
+
+class LineStream:
+    """Is an answer that the service sends line by line, for as long as it is read."""
+
+    def __init__(
+        self, url: str, response: httpx.Response, reporting: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self._url = url
+        self._response = response
+        self._reporting = reporting
+
+    def read_lines(self) -> Iterator[bytes]:
+        """Yields each line as soon as it is there. Raises ServiceUnreachable if the connection is lost, or nothing
+        comes for STREAM_TIMEOUT_MS, and AnswerTooLarge."""
+        begun = bytearray()
+        with self._reporting():
+            for part in self._response.iter_raw():
+                *complete, rest = part.split(b"\n")
+                for piece in complete:
+                    yield bytes(begun + piece)
+                    begun.clear()
+                begun += rest
+                if len(begun) > MAX_LINE_BYTES:
+                    raise AnswerTooLarge(self._url, f"a line is larger than {MAX_LINE_BYTES} bytes")
+
+    def break_off(self) -> None:
+        """Ends the reading in another thread."""
+        connection = self._response.extensions["network_stream"].get_extra_info("socket")
+        with suppress(OSError, AttributeError), socket.socket(fileno=os.dup(connection.fileno())) as ours:
+            ours.shutdown(socket.SHUT_RDWR)
 
 
 class Client:
@@ -417,6 +456,21 @@ class Client:
         """Yields pages of the access that a proposal would change: of, subject, object and q narrow it."""
         return self._pages("/v2/difference", {"proposal": proposal, **parameters}, page_sizes, "POST")
 
+    @contextmanager
+    def open_stream(self, path: str, parameters: Mapping[str, str]) -> Iterator[LineStream]:
+        """Yields an answer that consists of lines of JSON. `break_off` may be called in another thread."""
+        headers = {"Accept": NDJSON, "Accept-Encoding": "identity"}
+        timeout = httpx.Timeout(self._timeout_ms / 1000, read=STREAM_TIMEOUT_MS / 1000)
+        url = self.url + self._prefix + path
+        streaming = self._http.stream("GET", url, params=parameters, headers=headers, timeout=timeout)
+        with self._reporting_unreachable(), streaming as response:
+            if response.status_code != 200:
+                response.read()
+                self._read(response)
+            if response.headers.get("Content-Type", "").partition(";")[0] != NDJSON:
+                raise self._build_wrong_server_error(response)
+            yield LineStream(self.url, response, partial(self._reporting_unreachable, STREAM_TIMEOUT_MS))
+
     def _list(self, path: str, filters: Mapping[str, str], page_size: int) -> Iterator[Json]:
         for page in self._pages(path, filters, repeat(page_size)):
             yield from page["results"]
@@ -454,11 +508,11 @@ class Client:
             return self._http.request(method, url, content=content, params=parameters)
 
     @contextmanager
-    def _reporting_unreachable(self) -> Iterator[None]:
+    def _reporting_unreachable(self, timeout_ms: int = 0) -> Iterator[None]:
         try:
             yield
         except httpx.TimeoutException as error:
-            raise ServiceUnreachable(self.url, f"no answer within {self._timeout_ms} ms") from error
+            raise ServiceUnreachable(self.url, f"no answer within {timeout_ms or self._timeout_ms} ms") from error
         except httpx.InvalidURL as error:
             raise InvalidRequest("the query is too long to be sent: it has to fit into a URL") from error
         except httpx.RequestError as error:

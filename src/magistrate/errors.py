@@ -44,7 +44,9 @@ MagistrateError
 ├── ServiceUnreachable        a client got no answer from a service; carries `url`
 │   ├── AnswerTooSlow         a service that had answered before did not answer a check in time
 │   └── AnswerTooLarge        a client stopped reading an answer; a smaller page may fit
-└── RequestRefused            a client was refused; carries `status`, `code`, `parameter`, `request_id`
+├── RequestRefused            a client was refused; carries `status`, `code`, `parameter`, `request_id`
+├── TargetUnavailable         the database that a mirror writes to cannot be used now
+└── TargetRefused             a mirror cannot write to a database or a table as it is
 """
 
 from collections.abc import Sequence
@@ -383,3 +385,12 @@ class RequestRefused(MagistrateError):
         self.code = code
         self.parameter = parameter
         self.request_id = request_id
+
+
+class TargetUnavailable(MagistrateError):
+    """Reports that the database that a mirror writes to cannot be used now; nothing of the transaction was kept, or all
+    of it."""
+
+
+class TargetRefused(MagistrateError):
+    """Reports that a mirror cannot write to a database or a table, until somebody changes it or chooses another."""

@@ -85,6 +85,7 @@ PLACES = {
     "engine/warrants/overlay.py": "whether a pattern has a wildcard",
     "engine/warrants/read_ahead.py": "which requests follow a warrant",
     "engine/warrants/warrant.py": "whether a pattern has a wildcard",
+    "mirror/rows.py": "a program of an application imports no engine",
     "operations/backups/restore.py": "which checks a warrant authorizes, as it stands",
     "operations/checks/suggestions.py": "which objects a suggestion would create",
     "operations/importing/comparison.py": "bodies have no relation in place of the empty text",

@@ -23,6 +23,7 @@ from magistrate.cli.checks.check import check
 from magistrate.cli.checks.diff import diff
 from magistrate.cli.checks.events import events
 from magistrate.cli.checks.explain import explain, replay
+from magistrate.cli.checks.mirror import mirror
 from magistrate.cli.checks.query import query
 from magistrate.cli.completion import completion
 from magistrate.cli.importing.command import import_command
@@ -108,6 +109,7 @@ for command in (
     explain,
     query,
     diff,
+    mirror,
     write,
     warrants,
     types,
