@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
 from standardwebhooks.webhooks import Webhook as StandardWebhook
@@ -30,6 +31,7 @@ from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarr
 from magistrate.store.contract.webhooks import NewWebhook, StoredWebhook, WebhookFilter, WebhookState
 from magistrate.wiring.contexts import open_contexts
 from magistrate.wiring.stores import migrate_store
+from tests.certificates import Authority
 from tests.running import settings_for
 from tests.webhook_receiver import (
     Answer,
@@ -369,6 +371,29 @@ async def test_a_name_that_changes_to_a_private_address_is_not_reached(node: Nod
     assert receiver.tokens == tokens
     assert set(looked_up) == {"receiver.test"}
     assert {each.headers["host"] for each in receiver.received} == {f"receiver.test:{port}"}
+
+
+async def test_the_certificate_must_be_that_of_the_name_and_not_of_the_address(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return ["127.0.0.1"]
+
+    node.guard(resolve)
+    authority = Authority(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    with receiving(authority.serve(authority.issue("receiver", names=("receiver.test",)))) as receiver:
+        port = receiver.url.rpartition(":")[2]
+        await make(node, f"https://other.test:{port}/")
+        [token] = await node.put("a")
+        await node.deliver()
+        assert "CERTIFICATE_VERIFY_FAILED" in (await node.webhook()).reason
+        url = f"https://receiver.test:{port}/"
+        await node.context.store.update_webhook("hook-1", lambda row: replace(row, url=url))
+        node.clock.advance(10)
+        await node.deliver()
+
+    assert receiver.tokens == [token]
 
 
 async def test_one_private_address_among_others_is_enough(node: Node, receiver: WebhookReceiver) -> None:

@@ -1,10 +1,12 @@
 """Webhooks of services as operators run them: over real sockets, with processes that are killed, proxies and TLS."""
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.certificates import Authority
@@ -67,6 +69,22 @@ def test_a_service_delivers_and_says_how_it_goes(database_url: str, tmp_path: Pa
     assert attempts[1]["tokens"] == [tokens[-1]]
     assert attempts[-1]["error"] == "the answer has the status 500"
     assert [attempt["attempt"] for attempt in attempts] == [1, 1, 1, 2, 1]
+
+
+def test_a_long_change_is_read_where_its_message_points_to(database_url: str, tmp_path: Path) -> None:
+    with receiving() as receiver, service(tmp_path, database_url) as running, running.client() as client:
+        make(client, receiver.url)
+        body = {"objectType": "user", "objectId": "ann", "meta": {"text": "x" * 30_000}}
+        token = client.post("/v2/objects", json=body).raise_for_status().headers["Warrant-Token"]
+        wait_until(lambda: receiver.received)
+        data = receiver.received[0].data
+        headers = {"Authorization": f"ApiKey {KEY}", "Accept": "application/x-ndjson"}
+        with httpx.stream("GET", running.url + data["watch"], headers=headers, trust_env=False) as stream:
+            events = map(json.loads, stream.iter_lines())
+            revision = next(event for event in events if event["event"] == "revision")
+
+    assert data["token"] == revision["token"] == token
+    assert revision["objects"]["created"] == [body]
 
 
 def test_when_a_node_is_killed_another_takes_over_and_nothing_is_lost(database_url: str, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 A message is a function of what was written and of the webhook alone: each attempt, by whatever process, sends the same
 id and the same body."""
 
-from collections.abc import Sequence
 from urllib.parse import urlencode
 
 import msgspec
@@ -14,8 +13,8 @@ from magistrate.operations.watch.access_events import render_id
 from magistrate.operations.watch.access_feed import RenderedAccess
 from magistrate.operations.watch.access_steps import AccessPosition
 from magistrate.operations.watch.revision_log import WrittenRevision
+from magistrate.operations.watch.watch_events import WatchFilter, render_revision
 from magistrate.operations.webhooks.receiver_message import OutgoingMessage
-from magistrate.store.contract.events import Event
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
 from magistrate.store.contract.webhooks import StoredWebhook, WebhookFilter
@@ -45,11 +44,10 @@ class MessageBuilder:
         would be too long."""
         if written.changes is None:
             raise LongMessage
-        changes = [change for change in written.changes if is_selected(webhook.filter, change)]
-        if not changes:
+        data = render_revision(self._identity, written, _select_rows(webhook.filter))
+        if data is None:
             return None
-        data = _describe(written, changes, write_token(self._identity, written.id))
-        body = self._render(webhook, written.written_at, data)
+        body = self._wrap(REVISION, written.written_at, data)
         if len(body) >= MAX_BODY_BYTES:
             raise LongMessage
         return OutgoingMessage(_identify(webhook, written.id), body)
@@ -114,57 +112,5 @@ def _identify(webhook: StoredWebhook, written: RevisionId) -> str:
     return f"msg_{webhook.id.replace('-', '')}_{written.revision}_{written.bits or 0:08x}"
 
 
-def is_selected(only: WebhookFilter, change: Event) -> bool:
-    """Returns whether a filter selects a change: it has one of the names of each member that the filter has."""
-    if not (only.object_types or only.relations or only.subject_types):
-        return True
-    if change.kind not in ("object", "object-type", "warrant"):
-        return False
-    names = change.key if change.kind == "warrant" else (change.key[0], "", "", "", "", "")
-    selected = ((only.object_types, names[0]), (only.relations, names[2]), (only.subject_types, names[3]))
-    return all(name in texts for texts, name in selected if texts)
-
-
-_MEMBERS = {"object": "objects", "warrant": "warrants", "object-type": "objectTypes", "policy": "policies"}
-
-
-def _describe(written: WrittenRevision, changes: Sequence[Event], token: str) -> dict[str, object]:
-    data: dict[str, object] = {"token": token, "time": render_time(written.written_at)}
-    if written.actor is not None:
-        data["actor"] = written.actor
-    if written.request_id is not None:
-        data["requestId"] = written.request_id
-    for change in changes:
-        of_kind = data.setdefault(_MEMBERS[change.kind], {})
-        assert isinstance(of_kind, dict)
-        of_kind.setdefault(change.action, []).append(_describe_change(change))
-    return data
-
-
-def _describe_change(change: Event) -> dict[str, object]:
-    content = None if change.content is None else msgspec.Raw(change.content.encode())
-    if change.kind == "object":
-        named: dict[str, object] = {"objectType": change.key[0], "objectId": change.key[1]}
-        return named if content is None else named | {"meta": content}
-    if change.kind != "warrant":
-        return {"name" if change.kind == "policy" else "type": change.key[0], "definition": content}
-    return _describe_warrant(change)
-
-
-def _describe_warrant(change: Event) -> dict[str, object]:
-    object_type, object_id, relation, subject_type, subject_id, subject_relation = change.key[:6]
-    subject = {"objectType": subject_type, "objectId": subject_id}
-    if subject_relation:
-        subject["relation"] = subject_relation
-    warrant: dict[str, object] = {
-        "objectType": object_type,
-        "objectId": object_id,
-        "relation": relation,
-        "subject": subject,
-    }
-    if change.content:
-        warrant["policy"] = change.content
-    for name, at in (("startsAt", change.starts_at), ("expiresAt", change.expires_at)):
-        if at is not None:
-            warrant[name] = render_time(at)
-    return warrant
+def _select_rows(only: WebhookFilter) -> WatchFilter:
+    return WatchFilter(frozenset(only.object_types), frozenset(only.relations), frozenset(only.subject_types))
