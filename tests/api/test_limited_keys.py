@@ -111,6 +111,7 @@ def test_what_uses_types_that_are_not_named_is_refused(limited: Client, route: t
         ("GET", "/v2/resource-events", {}, None),
         ("GET", "/v2/access-events", {"subjectId": "ann"}, None),
         ("GET", "/v2/watch", {"subjectType": "user"}, None),
+        ("GET", "/v2/watch/access", {"of": "document#viewer@user"}, None),
         ("GET", "/v1/query", {"select": "warrants", "for": "subject=user:ann"}, None),
         ("GET", "/v1/query", {"q": "select * where user:ann is viewer"}, None),
     ],

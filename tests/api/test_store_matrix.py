@@ -35,7 +35,7 @@ NOT_FOUND_ALIKE = ("Service-Token", "Warrant-Token", "Content-Type", "Allow", "L
 
 
 _MEMBERS = "token|warrant_token|nextCursor|prevCursor|lastId|key|prefix|id|requestId|lastUsedAt|secret"
-_PLACES = f'(service|warrant)-token: |"({_MEMBERS})":"'
+_PLACES = f'(service|warrant)-token: |\\nid: |"({_MEMBERS})":"'
 _TOOK = r'"processing_?time":\d+'
 """Matches a member that answers of less than a millisecond may not have."""
 _DIFFERING = (

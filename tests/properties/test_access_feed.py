@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from benchmarks.counting import counting_store
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.watch import access_moments, access_steps
+from magistrate.operations.watch.access_snapshot import list_access
 from magistrate.operations.watch.access_steps import AccessCursor, AccessEvent, AccessPosition, begin_cursor
 from magistrate.operations.watch.revision_log import RevisionLog, WrittenRevision
 from magistrate.store.contract.revisions import RevisionId
@@ -105,10 +106,17 @@ async def find_written(recorder: Recorder, after: RevisionId) -> Sequence[Writte
             return found
 
 
+async def expect_snapshot(recorder: Recorder, state: State, narrowing: Narrowing, position: AccessPosition) -> None:
+    """The snapshot has all access at a position, each row once, in order."""
+    rows = [AccessRow(*row[:6]) async for rows in list_access(recorder.ctx, narrowing, position) for row in rows]
+    assert rows == sorted(selected(state, narrowing, position.time))
+
+
 async def expect_replayed(recorder: Recorder, states: Sequence[State], narrowing: Narrowing, *, is_large: bool) -> None:
     first = await recorder.ctx.store.identify(states[0].revision)
     position = AccessPosition(first, states[0].now, states[0].now)
     cursor = await begin_cursor(recorder.ctx, narrowing, position)
+    await expect_snapshot(recorder, states[0], narrowing, position)
     following = Replay(cursor, states[0], narrowing)
     written = {each.id.revision: each for each in await find_written(recorder, first)}
     for _, state in pairwise(states):
@@ -120,6 +128,7 @@ async def expect_replayed(recorder: Recorder, states: Sequence[State], narrowing
             await following.wait(state.now)
             following.state = state
     await following.wait(states[-1].now + LATER)
+    await expect_snapshot(recorder, states[-1], narrowing, cursor.position)
 
 
 def expect_histories(url: str, most: int, *, is_large: bool = False) -> None:

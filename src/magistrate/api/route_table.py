@@ -122,13 +122,16 @@ _QUERY_LIST = list_parameters(
     Parameter(TOTAL, "whether the rows of all pages are counted", FALSE_BY_DEFAULT),
     AS_OF_PARAMETER,
 )
+_ACCESS_FILTER = (
+    Parameter(OF, "only such access, separated by commas: `document#viewer@user,document#editor@user`", TEXT),
+    Parameter(SUBJECT, "only access of this subject: `user:ann`", TEXT),
+    Parameter(OBJECT, "only access to this object: `document:plan`", TEXT),
+)
 _DIFFERENCE_LIST = list_parameters(
     DIFFERENCE_LIST,
     Parameter(FROM, "the state that access is compared with: a token, or a time in RFC 3339", TEXT),
     Parameter(TO, "the state whose access is compared, likewise; now if it is absent", TEXT),
-    Parameter(OF, "only such access, separated by commas: `document#viewer@user,document#editor@user`", TEXT),
-    Parameter(SUBJECT, "only access of this subject: `user:ann`", TEXT),
-    Parameter(OBJECT, "only access to this object: `document:plan`", TEXT),
+    *_ACCESS_FILTER,
     Parameter(Q, "only access that this query finds", TEXT | {"maxLength": MAX_QUERY_LENGTH}),
 )
 
@@ -192,6 +195,15 @@ _WATCH = (
     _repeat_parameter("objectType", "only rows of this object type"),
     _repeat_parameter("relation", "only warrants with this relation"),
     _repeat_parameter("subjectType", "only warrants with subjects of this type"),
+)
+_WATCH_ACCESS = (
+    Parameter(
+        "since",
+        "a token, or the id of an event: the events after it; the header Last-Event-ID wins; absent: those from now on",
+        TEXT,
+    ),
+    Parameter("snapshot", "whether the first events have all access that is selected", FALSE_BY_DEFAULT),
+    *_ACCESS_FILTER,
 )
 _WATCH_STREAM = StreamKind(MEDIA_TYPES)
 
@@ -350,6 +362,10 @@ V2_ROUTES: tuple[Route, ...] = (
         "GET", "/v2/watch", watch.watch, "Follow what is written, as a stream of events",
         answer=None, parameters=_WATCH, reads_past=True, list_types=list_in_repeated("objectType"),
         stream=_WATCH_STREAM,
+    ),
+    _record(
+        "GET", "/v2/watch/access", watch.watch_access, "Follow what access is gained and lost, as a stream of events",
+        answer=None, parameters=_WATCH_ACCESS, reads_past=True, list_types=list_all, stream=_WATCH_STREAM,
     ),
     _key(
         "POST", "/v2/keys", keys.create, "Create a key with which callers use a part of the API",

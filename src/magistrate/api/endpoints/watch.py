@@ -9,6 +9,10 @@ from magistrate.api.http.streams import Stream
 from magistrate.engine.terms import relation_name, type_name
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import read_revision
+from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, read_narrowing
+from magistrate.operations.watch.access_events import read_id
+from magistrate.operations.watch.access_feed import FROM_NOW, Start
+from magistrate.operations.watch.access_reader import AccessReader, AccessRequest
 from magistrate.operations.watch.watch_events import WatchFilter
 from magistrate.operations.watch.watch_reader import SHUTTING_DOWN, SNAPSHOT, WatchReader, WatchRequest
 from magistrate.store.contract.revisions import RevisionId
@@ -24,15 +28,37 @@ SINCE, SNAPSHOT_PARAMETER, LAST_EVENT_ID = "since", "snapshot", "Last-Event-ID"
 async def watch(call: Call[None]) -> Answer[Stream]:
     since, has_snapshot = _read_place(call)
     request = WatchRequest(choose_frames(call.accept), since, has_snapshot, _read_filter(call.query))
-    reader = WatchReader(call.context, request)
+    return await _begin_stream(call, WatchReader(call.context, request), request.frames.media_type)
+
+
+async def watch_access(call: Call[None]) -> Answer[Stream]:
+    start, has_snapshot = _read_start(call)
+    of, subject, on_object = (call.parameters.get(name) for name in (OF, SUBJECT, OBJECT))
+    narrowing = read_narrowing(of, subject, on_object, None)
+    request = AccessRequest(choose_frames(call.accept), narrowing, start, has_snapshot)
+    return await _begin_stream(call, AccessReader(call.context, request), request.frames.media_type)
+
+
+async def _begin_stream(call: Call[None], reader: WatchReader | AccessReader, media_type: str) -> Answer[Stream]:
     try:
         await reader.begin()
         newest = await call.context.store.check()
     except BaseException:
         await reader.close()
         raise
-    stream = Stream(reader.read(), request.frames.media_type, PIECE_TIMEOUT_MS, stop=lambda: reader.end(SHUTTING_DOWN))
+    stream = Stream(reader.read(), media_type, PIECE_TIMEOUT_MS, stop=lambda: reader.end(SHUTTING_DOWN))
     return Answer(stream, newest, STREAM_HEADERS)
+
+
+def _read_start(call: Call[None]) -> tuple[Start, bool]:
+    """Returns where a reader of access goes on, and whether it gets all access first. Raises InvalidParameter."""
+    has_snapshot = read_boolean(call.parameters, SNAPSHOT_PARAMETER)
+    for name, text in ((LAST_EVENT_ID, call.last_event_id), (SINCE, call.parameters.get(SINCE))):
+        if text and text.startswith(f"{SNAPSHOT}-"):
+            return FROM_NOW, True
+        if text:
+            return Start(*read_id(call.context.store.identity, name, text)), False
+    return FROM_NOW, has_snapshot
 
 
 def _read_place(call: Call[None]) -> tuple[RevisionId | None, bool]:
