@@ -1,7 +1,10 @@
 /** Sends requests to the service that the console comes from, with the key of the session. */
 
 import { computed, signal } from "@preact/signals";
+import { Refused } from "./refused";
 import { store } from "./route";
+
+export { Refused };
 
 const STORED = "magistrate.key";
 
@@ -39,36 +42,12 @@ export const signedOutBecause = signal("");
 /** The token of the newest write of this console: what is read later is at least as fresh. */
 let writtenToken: string | null = null;
 
-/** Represents an answer that is an error. The status is 0 if there was no answer. */
-export class Refused extends Error {
-  constructor(
-    readonly status: number,
-    readonly code: string,
-    message: string,
-    /** The name of the parameter or member that is wrong, if the service says it. */
-    readonly parameter = "",
-  ) {
-    super(message);
-  }
-
-  /** Returns what the reader can do about it. */
-  get advice(): string {
-    if (this.status === 0) return "Check that the service is running and that you can reach it, then try again.";
-    if (this.status === 401) return "Sign in with a key that this service knows and that has not expired.";
-    if (this.status === 403) return "Sign in with a key that has this scope, or get one from an administrator.";
-    if (this.status === 404) return "Check the spelling, or choose one of the names that are suggested.";
-    if (this.status === 409) return "Somebody else wrote in the meantime. Load the page again.";
-    if (this.status === 412) return "Somebody else changed it in the meantime. Compare again, then save.";
-    if (this.status === 410) return "Choose a later time, or go back to now.";
-    if (this.code === "budget_spent") return "Narrow the request, or raise the budget of the service.";
-    if (this.status >= 500) return "Try again in a moment. If it stays like this, look at the log of the service.";
-    return "Change what the message names, and try again.";
-  }
-}
+/** Has the parameters of a request; one with several values is repeated, one that is empty is left out. */
+export type Query = Record<string, string | number | string[] | undefined>;
 
 export interface Request {
   method?: string;
-  query?: Record<string, string | number | undefined>;
+  query?: Query;
   body?: unknown;
   text?: string;
   accept?: string;
@@ -80,25 +59,29 @@ export interface Request {
 /** Matches the paths that are about the service, or the key, whatever the store. */
 const OF_NO_STORE = /^(?:metrics|v2\/stores(?:\/.*)?|v2\/keys\/self)$/;
 
+/** Returns the URL of a request about the store of this page. */
+export function urlOf(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const each of [value].flat()) if (each !== undefined && each !== "") parameters.append(name, String(each));
+  }
+  const text = parameters.toString();
+  const prefix = store !== undefined && !OF_NO_STORE.test(path) ? `stores/${encodeURIComponent(store)}/` : "";
+  return `${prefix}${path}${text ? `?${text}` : ""}`;
+}
+
 /** Sends a request about the store of this page. */
 export async function send(path: string, request: Request = {}): Promise<Response> {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(request.query ?? {})) {
-    if (value !== undefined && value !== "") query.set(name, String(value));
-  }
   const headers: Record<string, string> = {
     Authorization: `ApiKey ${request.key ?? key.value ?? ""}`,
     Accept: request.accept ?? "application/json",
     ...request.headers,
   };
-  const isOfStore = !OF_NO_STORE.test(path);
-  if (writtenToken && isOfStore) headers["Warrant-Token"] = writtenToken;
+  if (writtenToken && !OF_NO_STORE.test(path)) headers["Warrant-Token"] = writtenToken;
   const body = request.text ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
   if (body !== undefined) headers["Content-Type"] = request.text === undefined ? "application/json" : "text/plain";
   const method = request.method ?? (body === undefined ? "GET" : "POST");
-  const text = query.toString();
-  const prefix = store !== undefined && isOfStore ? `stores/${encodeURIComponent(store)}/` : "";
-  const url = `${prefix}${path}${text ? `?${text}` : ""}`;
+  const url = urlOf(path, request.query);
   let answer: Response;
   try {
     answer = await fetch(url, { method, headers, body, signal: request.signal, credentials: "omit" });

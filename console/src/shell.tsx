@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { access, findObstacle, key, signOut, type Need } from "./api";
 import { DataPage } from "./pages/data";
 import { HistoryPage } from "./pages/history";
+import { LivePage } from "./pages/live";
 import { ModelPage } from "./pages/model";
 import { ObjectPage } from "./pages/object";
 import { QueriesPage } from "./pages/queries";
@@ -36,9 +37,10 @@ const PAGES: Record<string, PageEntry> = {
   tests: { title: "Tests", icon: "tests", body: TestsPage, needs: { scope: "read", ofAllTypes: true } },
   service: { title: "Service", icon: "service", body: ServicePage },
   object: { title: "Object", body: ObjectPage },
+  live: { title: "Live", body: LivePage, needs: { scope: "events" } },
 };
 /** The page in the navigation that another one belongs to. */
-const BELONGS: Record<string, string> = { object: "data" };
+const BELONGS: Record<string, string> = { object: "data", live: "history" };
 
 export function Shell() {
   const { page } = route.value;

@@ -1,10 +1,13 @@
 /** Reads the events of changes, newest first, and groups them by the revision that made them. */
 
+import { describeChange, type Change } from "./changes";
 import type { Page } from "./schema";
 
 export interface ResourceEvent {
   id: string;
   type: "created" | "updated" | "deleted";
+  /** Tells objects, of the kind `object`, from what is not one. */
+  kind: string;
   resourceType: string;
   resourceId: string;
   createdAt: string;
@@ -174,15 +177,24 @@ export class Timeline {
 export function describeRevision({ events, actor }: Revision): string {
   const event = events.find(isAccess) ?? events[0];
   if (!event) return "";
-  const verb = VERBS[event.type];
-  const what = isAccess(event)
-    ? `${event.objectType}:${event.objectId}#${event.relation}@${event.subjectType}:${event.subjectId}`
-    : `${event.resourceType.replace("-", " ")} ${event.resourceId}`;
   const more = events.length > 1 ? ` and ${events.length - 1} more` : "";
-  return `${verb} ${what}${more}${actor ? `, by ${actor}` : ""}`;
+  return `${describeChange(toChange(event))}${more}${actor ? `, by ${actor}` : ""}`;
 }
 
-export const VERBS: Record<ChangeEvent["type"], string> = {
+/** Returns what an event says without when and by whom. */
+export function toChange(event: ChangeEvent): Change {
+  const verb = VERBS[event.type];
+  if (isAccess(event)) {
+    const { objectType, objectId, relation, subjectType, subjectId, subjectRelation } = event;
+    const subject = { objectType: subjectType, objectId: subjectId, ...(subjectRelation ? { relation: subjectRelation } : {}) };
+    return { verb, what: { warrant: { objectType, objectId, relation, subject } } };
+  }
+  const { kind, resourceType, resourceId } = event;
+  if (kind === "object") return { verb, what: { object: { objectType: resourceType, objectId: resourceId } } };
+  return { verb, what: { kind: kind.replaceAll("-", " "), name: resourceId } };
+}
+
+const VERBS: Record<ChangeEvent["type"], Change["verb"]> = {
   access_granted: "created",
   access_revoked: "deleted",
   created: "created",

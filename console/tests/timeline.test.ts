@@ -50,7 +50,7 @@ function makeId(revision: number, position: number): string {
 
 function makeEvent(kind: Kind, id: string, token: string, createdAt: string): ChangeEvent {
   const common = { id, token, createdAt };
-  if (kind === "object") return { ...common, type: "created", resourceType: "document", resourceId: id };
+  if (kind === "object") return { ...common, type: "created", kind: "object", resourceType: "document", resourceId: id };
   const names = { objectType: "document", objectId: id, relation: "viewer", subjectType: "user", subjectId: "ann" };
   return { ...common, ...names, type: kind === "granted" ? "access_granted" : "access_revoked" };
 }

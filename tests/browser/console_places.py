@@ -22,6 +22,7 @@ PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("object", {"name": "document:roadmap"}, "table"),
     ("queries", {"q": "select document where user:ann is *"}, "table"),
     ("history", {}, ".timeline li"),
+    ("live", {}, ".mark.yes"),
     ("model", {"of": "document#can-read"}, ".graph .chosen"),
     ("tests", {}, ".empty"),
     ("service", {}, ".empty"),

@@ -1,25 +1,24 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Refused, onlyTypes, read } from "../api";
+import { Refused, onlyTypes } from "../api";
 import { openTimeline } from "../events";
-import { useLoaded } from "../loading";
-import { showTime, writeSubject } from "../names";
-import { AccessRows, type AccessChange } from "../parts/effect";
-import { Icon } from "../parts/icons";
-import { ObjectLink, SubjectLink } from "../parts/names";
+import { showTime } from "../names";
+import { ChangeLines } from "../parts/change_line";
+import { Gained } from "../parts/gained";
+import { HistoryTabs } from "../parts/history_tabs";
 import { Busy, Empty, Fault } from "../parts/notice";
 import { adjust, asOf, link, route } from "../route";
-import type { Page } from "../schema";
-import { isAccess, VERBS, type ChangeEvent, type Revision } from "../timeline";
+import { isAccess, toChange, type Revision } from "../timeline";
 
 const PAGE_SIZE = 25;
-const SHOWN_EVENTS = 3;
-const DIFFERENCE_SIZE = 50;
 
 export function HistoryPage() {
   const type = route.value.parameters.type ?? onlyTypes.value?.[0];
   return (
     <div class="history">
-      <h1>History</h1>
+      <div class="heading">
+        <h1>History</h1>
+        <HistoryTabs />
+      </div>
       <p class="lead">
         Every change of the model, the objects and the warrants, with who made it. Open one to see who gained and who lost
         access.
@@ -109,106 +108,20 @@ function RevisionPart({ revision }: { revision: Revision }) {
           As of that time<span class="sr">, {showTime(createdAt)}</span>
         </a>
       </div>
-      <ul class="events">
-        {events.slice(0, SHOWN_EVENTS).map((event) => (
-          <EventLine key={event.id} event={event} />
-        ))}
-      </ul>
-      {events.length > SHOWN_EVENTS && (
-        <details>
-          <summary>{events.length - SHOWN_EVENTS} more in this change</summary>
-          <ul class="events">
-            {events.slice(SHOWN_EVENTS).map((event) => (
-              <EventLine key={event.id} event={event} />
-            ))}
-          </ul>
-        </details>
-      )}
+      <ChangeLines changes={events.map(toChange)} />
       {revision.isPartial && <p class="hint">This change has more than the {events.length} events that are read so far.</p>}
       {!onlyTypes.value && (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>Who gained, who lost</summary>
-          {isOpen && <Gained revision={revision} />}
+          {isOpen && <GainedIn revision={revision} />}
         </details>
       )}
     </li>
   );
 }
 
-const SIGNS: Record<string, "plus" | "no" | "model"> = { created: "plus", deleted: "no", updated: "model" };
-
-function EventLine({ event }: { event: ChangeEvent }) {
-  const verb = VERBS[event.type];
-  const subject = isAccess(event)
-    ? {
-        objectType: event.subjectType,
-        objectId: event.subjectId,
-        ...(event.subjectRelation ? { relation: event.subjectRelation } : {}),
-      }
-    : undefined;
-  return (
-    <li class={verb}>
-      <span class="sign">
-        <Icon name={SIGNS[verb] ?? "model"} />
-        {verb}
-      </span>
-      {isAccess(event) && subject ? (
-        <span>
-          warrant: <SubjectLink subject={subject} /> is <b>{event.relation}</b> of <ObjectLink object={event} />
-        </span>
-      ) : (
-        <ResourceWords event={event} />
-      )}
-    </li>
-  );
-}
-
-function ResourceWords({ event }: { event: ChangeEvent }) {
-  if (isAccess(event)) return <>{writeSubject({ objectType: event.subjectType, objectId: event.subjectId })}</>;
-  if (event.resourceType === "object-type") {
-    return (
-      <span>
-        object type <span class="name">{event.resourceId}</span>
-      </span>
-    );
-  }
-  return (
-    <span>
-      object <ObjectLink object={{ objectType: event.resourceType, objectId: event.resourceId }} />
-    </span>
-  );
-}
-
-function Gained({ revision }: { revision: Revision }) {
-  const { before, token } = revision;
-  const [rows, setRows] = useState<AccessChange[]>([]);
-  const [cursor, setCursor] = useState<string>();
-  const loaded = useLoaded(
-    before
-      ? (signal) => {
-          const query = { from: before, to: token, limit: DIFFERENCE_SIZE, nextCursor: cursor };
-          return read<Page<AccessChange>>("v2/difference", { query, signal });
-        }
-      : undefined,
-    [before, token, cursor],
-  );
-  useEffect(() => {
-    const found = loaded.value;
-    if (found) setRows((present) => [...present, ...found.results]);
-  }, [loaded.value]);
-  if (revision.isPartial) return <p class="hint">Read earlier changes first: what was before this one is not known yet.</p>;
+function GainedIn({ revision: { before, token, isPartial } }: { revision: Revision }) {
+  if (isPartial) return <p class="hint">Read earlier changes first: what was before this one is not known yet.</p>;
   if (!before) return <p class="hint">This is the first change that is kept: there is nothing to compare it with.</p>;
-  if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
-  if (!loaded.value) return <Busy what="Comparing access" />;
-  if (loaded.value.results.length === 0 && rows.length === 0) return <p class="hint">Nobody gained or lost access.</p>;
-  return (
-    <>
-      <AccessRows rows={rows} />
-      {loaded.value.nextCursor && (
-        <button type="button" class="quiet" disabled={loaded.isLoading} onClick={() => setCursor(loaded.value?.nextCursor)}>
-          Show more
-        </button>
-      )}
-    </>
-  );
+  return <Gained before={before} token={token} />;
 }

@@ -45,7 +45,7 @@ export function Busy({ what }: { what: string }) {
 
 /** Returns the message with its subject, which those about one parameter leave out. */
 function nameParameter({ message, parameter }: Refused): string {
-  return parameter && /^(must|cannot|is|has) /.test(message) ? `${parameter} ${message}` : message;
+  return parameter && /^(must|can|cannot|is|has) /.test(message) ? `${parameter} ${message}` : message;
 }
 
 function sentence(text: string): string {

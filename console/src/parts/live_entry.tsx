@@ -1,0 +1,112 @@
+import { useState } from "preact/hooks";
+import type { AccessEntry, AccessRow, Cause, CauseRow, LiveEntry, RevisionEntry } from "../live";
+import { showMoment, writeObject, writeSubject } from "../names";
+import { link } from "../route";
+import { ChangeLines } from "./change_line";
+import { Gained } from "./gained";
+import { Icon } from "./icons";
+import { ObjectLink, SubjectLink, WarrantWords } from "./names";
+
+const SHOWN_CAUSES = 2;
+
+/** Shows something that has just happened. */
+export function LiveEntryPart({ entry }: { entry: LiveEntry }) {
+  if (entry.kind === "gap") {
+    return (
+      <li>
+        <div class="revision-head">
+          <time dateTime={entry.time}>{showMoment(entry.time)}</time>
+        </div>
+        <p>
+          {entry.words} See the <a href={link("history")}>past changes</a>.
+        </p>
+      </li>
+    );
+  }
+  return (
+    <li>
+      <div class="revision-head">
+        <time dateTime={entry.time}>{showMoment(entry.time)}</time>
+        {entry.kind === "revision" && <span class="actor">{entry.actor ?? "unknown"}</span>}
+        <a href={link("data", { at: entry.kind === "revision" ? entry.token : entry.at })}>
+          As of that time<span class="sr">, {showMoment(entry.time)}</span>
+        </a>
+      </div>
+      {entry.kind === "revision" ? <Revision entry={entry} /> : <Access entry={entry} />}
+    </li>
+  );
+}
+
+function Revision({ entry: { before, token, changes, count } }: { entry: RevisionEntry }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <ChangeLines changes={changes} count={count} />
+      {before && (
+        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>Who gained, who lost</summary>
+          {isOpen && <Gained before={before} token={token} />}
+        </details>
+      )}
+    </>
+  );
+}
+
+function Access({ entry: { rows, count, at } }: { entry: AccessEntry }) {
+  return (
+    <>
+      <ul class="access">
+        {rows.map((row, place) => (
+          <AccessLine key={place} row={row} at={at} />
+        ))}
+      </ul>
+      {count > rows.length && <p class="hint">{(count - rows.length).toLocaleString()} more are not listed here.</p>}
+    </>
+  );
+}
+
+function AccessLine({ row, at }: { row: AccessRow; at: string }) {
+  const check = { subject: writeSubject(row.subject), relation: row.relation, object: writeObject(row) };
+  const isWildcard = row.objectId === "*" || row.subject.objectId === "*";
+  return (
+    <li class={row.isGained ? "gained" : "lost"}>
+      <span class="sign">
+        <Icon name={row.isGained ? "plus" : "no"} />
+        {row.isGained ? "gained" : "lost"}
+      </span>
+      <div>
+        <SubjectLink subject={row.subject} /> <b>{row.relation}</b> on <ObjectLink object={row} />
+        {row.conditional && <span class="hint"> if the context allows it</span>}{" "}
+        {!isWildcard && (
+          <a href={link("why", { ...check, at })}>
+            Why<span class="sr"> {Object.values(check).join(" ")}</span>
+          </a>
+        )}
+        {row.cause && <CauseWords cause={row.cause} />}
+      </div>
+    </li>
+  );
+}
+
+/** Says which warrants, objects and types changed the access. */
+function CauseWords({ cause: { created, deleted, objectTypes } }: { cause: Cause }) {
+  const causes = [
+    ...created.map((row) => ({ row, verb: "was created" })),
+    ...deleted.map((row) => ({ row, verb: "was deleted" })),
+  ];
+  return (
+    <div class="hint">
+      {causes.slice(0, SHOWN_CAUSES).map(({ row, verb }, place) => (
+        <div key={place}>
+          because <CauseName row={row} /> {verb}
+        </div>
+      ))}
+      {objectTypes.length > 0 && <div>because the object type {objectTypes.join(", ")} was changed</div>}
+      {causes.length > SHOWN_CAUSES && <div>and {causes.length - SHOWN_CAUSES} more causes</div>}
+    </div>
+  );
+}
+
+function CauseName({ row }: { row: CauseRow }) {
+  return "relation" in row ? <WarrantWords warrant={row} /> : <ObjectLink object={row} />;
+}
