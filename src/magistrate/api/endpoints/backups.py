@@ -1,4 +1,4 @@
-"""Defines the handlers of /v2/backup and /v2/restore (docs/backup.md#over-http)."""
+"""Defines the handlers of /v2/backup and /v2/restore (docs/backup.md#through-a-service)."""
 
 from collections import deque
 from collections.abc import AsyncGenerator
