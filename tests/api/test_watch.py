@@ -441,3 +441,22 @@ def test_a_key_needs_the_scope(service: Client) -> None:
     key = service.post("/v2/keys", json={"name": "reader", "scopes": ["read"]}).json()["key"]
 
     assert service.get("/v2/watch", headers={"Authorization": f"ApiKey {key}"}).status_code == 403
+
+
+def test_a_key_that_is_deleted_ends_its_streams_and_no_others(service: Client) -> None:
+    issued = service.post("/v2/keys", json={"name": "reader", "scopes": ["events"]}).json()
+
+    with watching(service) as other, watching(service, key=issued["key"]) as stream:
+        first = stream.next()
+        service.delete(f"/v2/keys/{issued['id']}")
+        assert stream.read_all() == [{"event": "end", "token": first["token"], "reason": "key_ended"}]
+        service.grant(grant(1))
+        assert list_granted(other.take(1)) == ["1"]
+
+
+def test_a_key_that_expires_ends_its_streams(service: Client) -> None:
+    expires_at = (datetime.now(UTC) + timedelta(seconds=3)).isoformat()
+    body = {"name": "reader", "scopes": ["events"], "expiresAt": expires_at}
+
+    with watching(service, key=service.post("/v2/keys", json=body).json()["key"]) as stream:
+        assert stream.read_all()[-1]["reason"] == "key_ended"

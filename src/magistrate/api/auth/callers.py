@@ -3,6 +3,7 @@
 
 import hmac
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -109,6 +110,8 @@ class KeyRing:
     _last_caller: Caller | None = None
     """Hold the header that was accepted last and its caller: most requests of a service come with the same key."""
     _memo_until = ALWAYS
+    _by_key: dict[tuple[int, str | None], list[KnownSecret]] | None = None
+    """Has the secrets by the stores and ids of their keys, once somebody wants to know."""
     look_up: Callable[[], Awaitable[None]] | None = None
     """Looks up the keys that are not known here. Raises nothing."""
 
@@ -122,6 +125,7 @@ class KeyRing:
         callers = {digest: Caller(f"{OPERATOR}{digest[:8]}", ALL_SCOPES, origin=digest) for digest in digests}
         self._operators = tuple(callers.items())
         self._stored = stored
+        self._by_key = None
         self._end_memo()
 
     def identify(self, header: str | None, schemes: Sequence[str] = ONLY_KEYS) -> Caller:
@@ -166,6 +170,18 @@ class KeyRing:
         if header.isascii():
             self._last_header, self._last_caller = header, caller
         return caller
+
+    def is_in_force(self, caller: Caller) -> bool:
+        """Returns whether the key of a caller that was identified is still valid, for as much as it was then."""
+        if caller.key_id is None:
+            return any(caller == operator for _, operator in self._operators)
+        if self._by_key is None:
+            self._by_key = defaultdict(list)
+            for secret in self._stored.values():
+                self._by_key[secret.caller.store, secret.caller.key_id].append(secret)
+        now = self._now()
+        secrets = self._by_key.get((caller.store, caller.key_id), ())
+        return any(secret.caller == caller and now < secret.until for secret in secrets)
 
     def take_uses(self) -> Mapping[tuple[int, str], int]:
         """Returns when stored keys were used since the last call, by their stores and ids."""

@@ -14,7 +14,7 @@ from magistrate.operations.watch.access_events import read_id
 from magistrate.operations.watch.access_feed import FROM_NOW, Start
 from magistrate.operations.watch.access_reader import AccessReader, AccessRequest
 from magistrate.operations.watch.watch_events import WatchFilter
-from magistrate.operations.watch.watch_reader import SHUTTING_DOWN, SNAPSHOT, WatchReader, WatchRequest
+from magistrate.operations.watch.watch_reader import KEY_ENDED, SHUTTING_DOWN, SNAPSHOT, WatchReader, WatchRequest
 from magistrate.store.contract.revisions import RevisionId
 
 PIECE_TIMEOUT_MS = 60_000
@@ -46,7 +46,14 @@ async def _begin_stream(call: Call[None], reader: WatchReader | AccessReader, me
     except BaseException:
         await reader.close()
         raise
-    stream = Stream(reader.read(), media_type, PIECE_TIMEOUT_MS, stop=lambda: reader.end(SHUTTING_DOWN))
+    stream = Stream(
+        reader.read(),
+        media_type,
+        PIECE_TIMEOUT_MS,
+        stop=lambda: reader.end(SHUTTING_DOWN),
+        close=reader.close,
+        refuse=lambda: reader.end(KEY_ENDED),
+    )
     return Answer(stream, newest, STREAM_HEADERS)
 
 

@@ -121,7 +121,7 @@ class RouteResponder:
         resp.set_headers(answer.headers)
         resp.status = route.status
         if route.stream is not None and isinstance(answer.value, Stream):
-            await begin_stream(self._streams, route.stream, answer.value, req, resp)
+            await begin_stream(self._streams, service.keys, answer.value, req, resp)
         else:
             # A bytearray is sent as it is: copying many megabytes would take as long as rendering them.
             resp.data = cast(bytes, await render_body(answer, memory))

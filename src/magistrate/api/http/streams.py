@@ -12,12 +12,26 @@ from typing import Any, NamedTuple, cast
 import falcon.asgi
 import structlog
 
+from magistrate.api.auth.callers import KeyRing
 from magistrate.api.http.client_transport import ClientTransport
 from magistrate.api.http.connection_memory import AnswerAccount
 from magistrate.api.http.deadlines import Deadlines, RequestDeadline
 from magistrate.api.http.error_bodies import Send
-from magistrate.api.http.request_scope import ACCOUNT, RECEIVE, REQUEST_ID, STREAM, TRANSPORT, render_path
+from magistrate.api.http.request_scope import (
+    ACCOUNT,
+    CALLER,
+    RECEIVE,
+    REQUEST_ID,
+    ROUTE,
+    STREAM,
+    TRANSPORT,
+    render_path,
+)
 from magistrate.errors import InvalidRequest, MagistrateError, Overloaded
+from magistrate.operations.keys.callers import Caller
+
+LOOK_EVERY_SECONDS = 0.5
+"""Sets how often the keys of those who read are looked at."""
 
 log = structlog.get_logger()
 
@@ -34,13 +48,15 @@ class Stream(NamedTuple):
     """Represents the body of an answer that is sent while it is made. `pieces` yields its bytes; an empty piece says
     that the work goes on. No piece may take longer than `piece_timeout_ms`. When the service stops, it calls `stop`,
     after which the stream should end by itself; one that has not ended after --stop-timeout-ms is broken off. `close`
-    frees what the stream holds, whether a piece was taken or not."""
+    frees what the stream holds, whether a piece was taken or not. `refuse`, if there is one, is called when the caller
+    may not read it any more, after which it should end by itself."""
 
     pieces: AsyncGenerator[bytes, None]
     media_type: str
     piece_timeout_ms: int
     stop: Callable[[], None] | None = None
     close: Callable[[], Awaitable[None]] | None = None
+    refuse: Callable[[], None] | None = None
 
     async def free(self) -> None:
         await self.pieces.aclose()
@@ -56,6 +72,7 @@ class OpenStreams:
         self._max_streams = max_streams
         self._open: dict[SentStream, StreamKind] = {}
         self._counts: Counter[StreamKind] = Counter()
+        self._timer: asyncio.TimerHandle | None = None
 
     def require_place(self, kind: StreamKind) -> None:
         """Raises Overloaded if as many streams of a kind are open as may be."""
@@ -65,6 +82,23 @@ class OpenStreams:
     def add(self, stream: "SentStream", kind: StreamKind) -> None:
         self._open[stream] = kind
         self._counts[kind] += 1
+        if self._timer is None:
+            self._look_later()
+
+    def _look_later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Refuses the streams whose callers have no valid key any more."""
+        self._timer = None
+        in_force: dict[Caller, bool] = {}
+        for stream in [*self._open]:
+            if stream.caller not in in_force:
+                in_force[stream.caller] = stream.keys.is_in_force(stream.caller)
+            if not in_force[stream.caller]:
+                stream.end_refused()
+        if self._open:
+            self._look_later()
 
     def remove(self, stream: "SentStream") -> None:
         kind = self._open.pop(stream, None)
@@ -82,10 +116,11 @@ class ClientGone(Exception):
 
 
 async def begin_stream(
-    streams: OpenStreams, kind: StreamKind, stream: Stream, req: falcon.asgi.Request, resp: falcon.asgi.Response
+    streams: OpenStreams, keys: KeyRing, stream: Stream, req: falcon.asgi.Request, resp: falcon.asgi.Response
 ) -> None:
     """Makes a stream the body of an answer. Raises InvalidRequest for HTTP/1.0, which has no chunks, and Overloaded."""
-    sent = SentStream(streams, stream, req)
+    kind: StreamKind = req.scope[ROUTE].stream
+    sent = SentStream(streams, stream, req, keys)
     try:
         if req.scope["http_version"] == "1.0":
             raise InvalidRequest("This answer comes in chunks, which need HTTP/1.1")
@@ -107,7 +142,9 @@ class SentStream:
     """Yields the pieces of a stream to the framework, which sends each before it takes the next. `finish` must be
     called when the answer has ended, however it did."""
 
-    def __init__(self, streams: OpenStreams, stream: Stream, req: falcon.asgi.Request) -> None:
+    def __init__(self, streams: OpenStreams, stream: Stream, req: falcon.asgi.Request, keys: KeyRing) -> None:
+        self.caller: Caller = req.scope[CALLER]
+        self.keys = keys
         self._streams = streams
         self._stream = stream
         self._names = {"method": req.method, "path": render_path(req), "request": req.scope[REQUEST_ID]}
@@ -133,6 +170,11 @@ class SentStream:
                 self._account.resize(len(piece))
                 return piece
         raise StopAsyncIteration
+
+    def end_refused(self) -> None:
+        """Lets the stream end because its caller may not read it any more, if it can."""
+        if self._stream.refuse is not None:
+            self._stream.refuse()
 
     def end(self) -> None:
         """Lets the stream end by itself, if it can."""
