@@ -148,3 +148,26 @@ async def test_a_change_of_the_model_is_listed(console: Console, service: Client
 
     await expect(entries(console).first).to_contain_text(re.compile("created.*object type plan"))
     service.delete("/v2/object-types/plan").raise_for_status()
+
+
+async def test_access_that_is_gained_and_lost_is_listed_with_its_cause(console: Console, service: Client) -> None:
+    page = console.page
+    await console.start("live")
+    await page.get_by_label("Show").select_option("who gains and loses access")
+    await expect(page.get_by_text("Which access?")).to_be_visible()
+    await page.get_by_label("Access", exact=True).fill("document#can-read@user")
+    await page.get_by_role("button", name="Filter").click()
+    await expect_connected(console)
+
+    service.grant("document:gained#viewer@user:gus")
+    service.grant("document:gained#blocked@user:gus")
+
+    lost, gained = (
+        entries(console).locator(f".{change}").filter(has_text="on document:gained") for change in ("lost", "gained")
+    )
+    await expect(lost).to_contain_text("because user:gus is blocked of document:gained was created")
+    await expect(gained).to_contain_text("because user:gus is viewer of document:gained was created")
+    await gained.get_by_role("link", name="Why").click()
+    await expect(console.verdict).to_contain_text("Allowed")
+    await page.get_by_role("button", name="Back to now").click()
+    await expect(console.verdict).to_contain_text("Denied")

@@ -83,6 +83,17 @@ function Filters({ isOfAccess }: { isOfAccess: boolean }) {
         adjust({ ...fields, show: parameters.show });
       }}
     >
+      <div class="field">
+        <label for="live-show">Show</label>
+        <select
+          id="live-show"
+          value={isOfAccess ? "access" : "changes"}
+          onChange={(event) => adjust({ show: event.currentTarget.value === "access" ? "access" : undefined })}
+        >
+          <option value="changes">what is written</option>
+          <option value="access">who gains and loses access</option>
+        </select>
+      </div>
       {Object.entries(shown).map(([name, label]) => (
         <div class="field" key={name}>
           <label for={`live-${name}`}>{label}</label>
