@@ -22,6 +22,7 @@ from benchmarks.fairness import command as fairness
 from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
 from benchmarks.load import GENERATOR
+from benchmarks.mirror import measure_mirror
 from benchmarks.mixed import command as mixed
 from benchmarks.models import measure_models
 from benchmarks.observing import measure_observing
@@ -46,6 +47,7 @@ TOPICS = {
     "explain": measure_explanations,
     "difference": measure_differences,
     "lists": measure_lists,
+    "mirror": measure_mirror,
     "models": measure_models,
     "observing": measure_observing,
     "overload": measure_overload,

@@ -1,4 +1,4 @@
-"""Reads the events of the feed of access, which come as lines of JSON (docs/mirror.md)."""
+"""Reads the events of the feed of access, which come as lines of JSON (docs/watch.md#the-effective-feed)."""
 
 from collections.abc import Iterator, Sequence
 
