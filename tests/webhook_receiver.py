@@ -5,6 +5,7 @@ import socket
 import ssl
 import struct
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -89,6 +90,13 @@ class WebhookReceiver:
     def never_answer(self, handler: SilentHandler) -> None:
         self.released.wait(60)
         handler.close_connection = True
+
+    def wait_for(self, number: int) -> None:
+        """Waits until so many messages have been received."""
+        deadline = time.monotonic() + 60
+        while len(self.received) < number:
+            assert time.monotonic() < deadline, f"{len(self.received)} of {number} messages have come"
+            time.sleep(0.01)
 
     @property
     def ids(self) -> list[str]:

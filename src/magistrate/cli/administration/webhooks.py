@@ -107,7 +107,7 @@ def show(client: "Client", as_json: bool, webhook: str) -> None:
 
 @webhooks.command(short_help="Change the URL, the filters or the description of a webhook.")
 @_named
-@click.option("--url", metavar="URL", help="the new URL")
+@click.option("--to", "url", metavar="URL", help="the new URL")
 @_with_filters
 @click.option("--description", metavar="TEXT", help="the new description; an empty one removes it")
 @calls_service
@@ -126,7 +126,7 @@ def update(
     if description is not None:
         change["description"] = description or None
     if not change:
-        raise InvalidRequest("nothing is to be changed: give --url, --description or a filter")
+        raise InvalidRequest("nothing is to be changed: give --to, --description or a filter")
     _show(client.update_webhook(webhook, change), as_json)
 
 
