@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ import msgspec
 import pytest
 
 from magistrate.api.auth import key_url, provider_keys
+from magistrate.api.auth.bearer import LEEWAY_SECONDS
 from magistrate.api.auth.key_url import KeyUrl
 from magistrate.api.auth.provider_keys import MAX_KEYS_BYTES, FetchedKeys, KeyFile
 from magistrate.errors import ProviderUnavailable
 from magistrate.operations.sessions.bearer_tokens import TokenHeader
 from tests.api.check_answers import ALLOWED, DENIED
+from tests.api.watching import watching
 from tests.conftest import STORES, new_database_url
 from tests.ids import STRANGE_IDS
 from tests.jwks_server import AUDIENCE, ISSUER, JwksServer, ec_key, jwk, jwks_server, pem, rsa_key, token
@@ -489,6 +492,16 @@ def test_a_token_that_is_not_good_is_refused_on_every_route(services: Served) ->
         assert (refused.status_code, refused.json()) == (401, INVALID)
     late = good(exp=seconds_from_now(-60), scope="magistrate:admin")
     assert send(services, late, "GET", "/v2/objects").json() == EXPIRED
+
+
+def test_a_service_follows_a_watch_until_its_token_expires(services: Served) -> None:
+    soon = good(exp=seconds_from_now(2 - LEEWAY_SECONDS), scope="magistrate:events")
+    late = good(scope="magistrate:events")
+    follow = partial(watching, services.client, scheme="Bearer")
+    with follow(key=late) as followed, follow(key=soon) as ended:
+        assert ended.read_all()[-1]["reason"] == "key_ended"
+        services.client.post("/v2/objects", json={"objectType": "d"}).raise_for_status()
+        assert followed.take(1)[0]["objects"].keys() == {"created"}
 
 
 def test_scopes_count_for_nothing_unless_their_claim_is_configured(served: Served) -> None:

@@ -68,9 +68,10 @@ def watching(
     accept: str = "application/x-ndjson",
     last_event_id: str | None = None,
     key: str | None = None,
+    scheme: str = "ApiKey",
 ) -> Iterator[Watching]:
     """A stream, of which nothing is read yet. Without a key it has that of the client."""
-    headers = {"Authorization": client.headers["Authorization"] if key is None else f"ApiKey {key}", "Accept": accept}
+    headers = {"Authorization": client.headers["Authorization"] if key is None else f"{scheme} {key}", "Accept": accept}
     if last_event_id is not None:
         headers["Last-Event-ID"] = last_event_id
     if key == "":

@@ -18,6 +18,7 @@ from magistrate.store.contract.stores import DEFAULT_STORE
 
 LEEWAY_SECONDS = 10
 """Bounds the difference between the provider's clock and ours."""
+MICROSECONDS_PER_SECOND = 1_000_000
 IAT_AHEAD_SECONDS = 300
 """Bounds how far in the future the `iat` claim of a token may be, to allow for clocks that are not synchronized."""
 
@@ -47,7 +48,9 @@ class Provider:
         claims = await self._claims(token, header)
         scopes = _read_scopes(claims.get(self.scopes_claim)) if self.scopes_claim else None
         if scopes:
-            return Caller(f"{SERVICE}:{_id(claims.get(self.user_claim))}", scopes, origin=self.issuer)
+            actor = f"{SERVICE}:{_id(claims.get(self.user_claim))}"
+            until = round((claims["exp"] + LEEWAY_SECONDS) * MICROSECONDS_PER_SECOND)
+            return Caller(actor, scopes, origin=self.issuer, valid_until=until)
         tenant = claims.get(self.tenant_claim) if self.tenant_claim else None
         return holder(_id(claims.get(self.user_claim)), None if tenant is None else _id(tenant), {})
 

@@ -172,7 +172,10 @@ class KeyRing:
         return caller
 
     def is_in_force(self, caller: Caller) -> bool:
-        """Returns whether the key of a caller that was identified is still valid, for as much as it was then."""
+        """Returns whether the key or token of a caller that was identified is still valid, for as much as it was
+        then."""
+        if caller.valid_until is not None:
+            return self._now() < caller.valid_until
         if caller.key_id is None:
             return any(caller == operator for _, operator in self._operators)
         if self._by_key is None:

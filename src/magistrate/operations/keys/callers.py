@@ -36,7 +36,8 @@ class Caller(msgspec.Struct, frozen=True):
     """Represents who makes a request. `actor` is the name in the change log, which another caller may have later.
     `scopes` has all scopes if it has ADMIN. `object_types` is None for a caller that may use all, and `key_id` for one
     without a stored key. `origin` distinguishes that one from others with this actor: the digest of a key of the
-    operator, or who issued a token. `store` is the number of the store that the key or token belongs to."""
+    operator, or who issued a token. `store` is the number of the store that the key or token belongs to. `valid_until`
+    is the time at which a token of a provider expires, in microseconds since 1970 UTC; that of a key may change."""
 
     actor: str
     scopes: frozenset[Scope]
@@ -44,6 +45,7 @@ class Caller(msgspec.Struct, frozen=True):
     key_id: str | None = None
     origin: str = ""
     store: int = DEFAULT_STORE
+    valid_until: int | None = None
 
     @property
     def identity(self) -> str:
