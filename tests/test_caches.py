@@ -34,6 +34,7 @@ IN_BYTES = {
     "operations/lists/bitmap_listings.py BitmapSearches": "connected_graphs",
     "operations/lists/listings.py Listings": "lists, empty_lists",
     "operations/models/cache.py Models": "past_models",
+    "operations/watch/revision_feed.py RenderedTexts": "feed",
     "api/http/request_values.py": "parameters",
     "api/http/fast_path.py FastPath": "the setting request_cache_bytes",
     "api/http/body_cache.py KnownBodies": "the setting request_cache_bytes",
@@ -52,6 +53,7 @@ FIXED = {
     "engine/policy/texts.py": "80 compiled expressions of up to 512 KiB",
     "operations/models/compiled_models.py CompiledModels": "holds what the models of open stores use",
     "operations/scheduling.py": "one entry for each event loop",
+    "operations/watch/access_feed.py": "one entry for each open context",
     "operations/stores/contexts.py StoreContexts": "500 contexts of stores, of up to 50 KB each",
     "store/postgres/pipeline.py": "one entry for each connection",
 }

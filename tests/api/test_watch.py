@@ -1,6 +1,7 @@
 """Watching a store over HTTP (docs/watch.md): whoever reads on from a token gets every write once, in order."""
 
 import random
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -421,6 +422,10 @@ def test_there_are_no_more_streams_than_may_be(database_url: str) -> None:
         assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
         assert client.head("/v2/watch").status_code == 200
         assert client.get("/v2/objects").status_code == 200
+        metrics = client.get("/metrics").text
+        assert re.search(r"^magistrate_streams{[^}]*} 2.0$", metrics, re.MULTILINE)
+        assert re.search(r"^magistrate_streams_refused_total 1.0$", metrics, re.MULTILINE)
+        assert 'magistrate_cache_bytes{cache="feed",' in metrics
 
 
 def test_a_limited_key_needs_a_filter_of_its_types(service: Client) -> None:

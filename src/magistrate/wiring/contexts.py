@@ -148,7 +148,11 @@ def measure_caches(contexts: StoreContexts) -> Sequence[CacheBytes]:
             others = sums.get(name, CacheBytes(name, 0, 0))
             sums[name] = CacheBytes(name, others.bytes + taken, others.max_bytes + limit)
     default = contexts.default
-    of_all_stores = (default.caches.shared_reads.total.measure(), *default.store.measure_caches())
+    of_all_stores = (
+        default.caches.shared_reads.total.measure(),
+        default.feed.memory.measure(),
+        *default.store.measure_caches(),
+    )
     return (*sums.values(), *of_all_stores, *measure_policies(), measure_queries(), measure_parameters())
 
 

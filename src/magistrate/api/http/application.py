@@ -202,6 +202,8 @@ class Application:
             "unsent_bytes": self.unsent.bytes,
             "unsent_dropped": self.unsent.dropped,
             "unsent_refused": self.unsent.refused,
+            "streams": len(self._running.streams),
+            "streams_refused": self._running.streams.refused,
             "unauthenticated_limited": 0 if refused is None else refused.limited,
         }
 

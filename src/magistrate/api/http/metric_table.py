@@ -221,6 +221,8 @@ _FEED = (
         "Lag of webhooks",
         shows_most=True,
     ),
+    _gauge("streams", "Streams that are being sent: those of watches, and backups.", "Streams"),
+    _counter("streams_refused", "Streams answered with 503 because too many were open.", "Streams refused"),
     _counter("graph_changes", "Changes of warrants applied to the graph cache.", "Changes followed"),
     _counter("unknown_tokens", "Consistency tokens ignored because they are from elsewhere.", "Unknown tokens"),
     _counter("decisions_dropped", "Decisions not logged because too many were waiting.", "Events lost"),

@@ -73,10 +73,16 @@ class OpenStreams:
         self._open: dict[SentStream, StreamKind] = {}
         self._counts: Counter[StreamKind] = Counter()
         self._timer: asyncio.TimerHandle | None = None
+        self.refused = 0
+        """Counts the streams that were refused because too many were open."""
+
+    def __len__(self) -> int:
+        return len(self._open)
 
     def require_place(self, kind: StreamKind) -> None:
         """Raises Overloaded if as many streams of a kind are open as may be."""
         if self._counts[kind] >= (self._max_streams if kind.max_open is None else kind.max_open):
+            self.refused += 1
             raise Overloaded
 
     def add(self, stream: "SentStream", kind: StreamKind) -> None:
