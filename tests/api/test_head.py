@@ -10,7 +10,7 @@ import pytest
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.http.pages import list_console_pages
 from magistrate.api.route_table import ROUTES
-from tests.api.sockets import connect, head, read_to_the_end
+from tests.api.sockets import connect, head, read_answer, read_to_the_end
 from tests.running import Client, running_service, settings_for
 
 VALUES = {
@@ -45,10 +45,12 @@ def defined(shared_client: Client) -> Client:
 
 
 def ask(client: Client, method: str, path: str, *headers: str) -> tuple[bytes, dict[bytes, bytes], bytes]:
-    """The status line, the headers by their names, and the body, as they come over a connection that then ends."""
+    """The status line, the headers by their names, and the body, as they come over a connection that then ends. Of a
+    watch, whose answer does not end, the beginning."""
     with connect(client) as connection:
         connection.sendall(head(client, method, path, "Connection: close", *headers))
-        lines, _, body = read_to_the_end(connection).partition(b"\r\n\r\n")
+        answer = read_answer(connection) if path.startswith("/v2/watch") else read_to_the_end(connection)
+    lines, _, body = answer.partition(b"\r\n\r\n")
     status, *fields = lines.split(b"\r\n")
     values = dict(field.lower().split(b": ", 1) for field in fields)
     return status, {name: value for name, value in values.items() if name not in UNLIKE}, body
