@@ -87,7 +87,7 @@ def metrics_table() -> str:
     return "\n".join(rows)
 
 
-LAYERS = ("wiring", "cli", "config", "api", "operations", "store", "engine")
+LAYERS = ("wiring", "cli", "mirror", "config", "api", "operations", "store", "engine")
 """The packages directly below `magistrate`, in the order of docs/architecture.md."""
 
 

@@ -137,6 +137,7 @@ def test_the_commands_of_a_document_answer_what_it_shows(
     for name, arguments in {"curl": f"{ROOT}/tests/curl.py", "magistrate": "-m magistrate"}.items():
         (tmp_path / name).write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n')
         (tmp_path / name).chmod(0o755)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAGISTRATE_API_KEY": KEY}
     settings = settings_for(database_url, retention_hours=87_600)
     migrate_store(settings)

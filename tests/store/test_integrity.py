@@ -22,6 +22,8 @@ from magistrate.store.contract.new_rows import (
     Once,
     Stamp,
 )
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.webhooks import NewWebhook, WebhookAttempt, WebhookFilter
 from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import dump
 from tests.running import settings_for
@@ -54,6 +56,11 @@ async def fill(url: str) -> None:
     await store.keep_key_digest("0" * 64, 1)
     await store.create_key(StoredKey("id", "a", "p", "0" * 64, ("check",), ("document",), 1, "ann"), 10)
     await store.keep_session_key(SessionKey("0" * 16, "1" * 64, 1), 0, 0)
+    await store.create_webhook(
+        NewWebhook("w", "https://a.example/", WebhookFilter(), "", "whsec_x", True, 5, "ann"), 10
+    )
+    attempt = WebhookAttempt("m", 1, 1, 204, "", RevisionId(Revision(1), 1), 1)
+    await store.keep_webhook_attempt("w", attempt)
     names = ("document", "plan", "viewer", "user", "ann", "")
     await store.keep_decisions([DecisionRecord(1, True, names, "{}", Revision(1))], 10)
     await store.close()

@@ -9,7 +9,11 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "magistrate"
 HOME = SRC / "store" / "sql"
-OTHERS = {"operations/importing/row_differences.py": "sorts rows in a temporary database of its own"}
+OTHERS = {
+    "mirror/postgres_target.py": "keeps a table in the database of an application",
+    "mirror/sqlite_target.py": "keeps a table in the database of an application",
+    "operations/importing/row_differences.py": "sorts rows in a temporary database of its own",
+}
 
 SQL = re.compile(
     r"""^\s*(SELECT\s+([a-z0-9_*(]|.*\bFROM\b) | INSERT\s+INTO\b | UPDATE\s+\w+\s+SET\b | DELETE\s+FROM\b

@@ -54,7 +54,7 @@ async def write_upload(file: BinaryIO, pieces: AsyncIterator[bytes], max_bytes: 
         collected += piece
         if len(collected) >= WRITTEN_AT_ONCE:
             await asyncio.to_thread(_write, file, bytes(collected))
-            collected.clear()
+            collected = bytearray()
     await asyncio.to_thread(_write, file, bytes(collected))
     file.seek(0)
 
