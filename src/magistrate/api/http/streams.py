@@ -207,7 +207,7 @@ class SentStream:
             pass
         except MagistrateError as error:
             log.warning("stream broken off", **self._names, error=error.message, cause=repr(error.__cause__))
-        except Exception as error:
+        except Exception as error:  # the answer has begun, so the edge that answers 500 comes too late
             log.error("fault", **self._names, exc_info=error)
         finally:
             self._deadline = None

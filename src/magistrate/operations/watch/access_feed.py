@@ -209,7 +209,7 @@ class AccessFollower:
             await self._follow()
         except MagistrateError as error:
             self._stop(error)
-        except Exception as error:
+        except Exception as error:  # nobody else would notice, and readers would wait for ever
             log.error("the effective feed ended", exc_info=error)
             self._stop(StoreUnavailable("the effective feed ended"))
 
