@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes.service_process import ServiceProcess
+from tests.processes.starting import start_process
 from tests.running import KEY
 
 GUIDE = Path(__file__).parents[2] / "docs/watch.md"
@@ -31,8 +31,8 @@ def read_program(language: str) -> str:
 def reading(folder: Path, command: Sequence[str], url: str) -> Iterator[Iterator[str]]:
     """The lines that a reader prints, which is killed at the end."""
     environment = {"PATH": os.environ["PATH"], "MAGISTRATE_SERVER": url, "MAGISTRATE_API_KEY": KEY, "no_proxy": "*"}
-    with subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, process_group=0
+    with start_process(
+        command, folder=folder, environment=environment, errors=sys.stderr, has_own_session=True
     ) as reader:
         assert reader.stdout is not None
         try:
