@@ -11,24 +11,27 @@ from typing import Any
 
 import magistrate
 from benchmarks.counting import CountingDatabase
-from magistrate.engine.work import Work
+from magistrate.engine.work import Work, free_containers
 
 COUNTED = tuple(f"{Path(magistrate.__file__).parent / part}/" for part in ("engine", "operations"))
 
 
 @dataclass(slots=True)
 class Effort:
-    """`charged`: to all budgets together, in nodes and warrants. `lines`: of Python, in the engine and operations."""
+    """`charged`: to all budgets together, in nodes and warrants. `lines`: of Python, in the engine and operations;
+    `freeing`: those of them that take apart what is not needed any more, which was charged when it was made."""
 
     statements: int = 0
     rows: int = 0
     charged: int = 0
     lines: int = 0
+    freeing: int = 0
 
 
 @dataclass(slots=True)
 class Lines:
     count: int = 0
+    freeing: int = 0
 
 
 @contextmanager
@@ -40,7 +43,14 @@ def counted_lines() -> Iterator[Lines]:
         lines.count += event == "line"
         return count_line
 
+    def count_freed(frame: FrameType, event: str, argument: Any) -> Any:
+        lines.freeing += event == "line"
+        lines.count += event == "line"
+        return count_freed
+
     def count_call(frame: FrameType, event: str, argument: Any) -> Any:
+        if frame.f_code is free_containers.__code__:
+            return count_freed
         return count_line if frame.f_code.co_filename.startswith(COUNTED) else None
 
     before = sys.gettrace()
@@ -69,6 +79,6 @@ def measured_effort(database: CountingDatabase) -> Iterator[Effort]:
             yield effort
     finally:
         Work.spend = spend  # type: ignore[method-assign]  # as it was
-        effort.lines = lines.count
+        effort.lines, effort.freeing = lines.count, lines.freeing
         effort.statements = database.reads - statements
         effort.rows = database.rows - rows
