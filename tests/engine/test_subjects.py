@@ -61,6 +61,7 @@ PLACES = {
     "engine/cache/entries.py": "what an entry leads to, for each row",
     "engine/cache/memberships.py": "whether a closure begins with the wildcard too",
     "engine/cache/views.py": "whom a change concerns, for each change",
+    "engine/difference/alike_objects.py": "which warrants may concern further subjects, for each row",
     "engine/difference/comparison.py": "which subjects a changed warrant concerns, for each row",
     "engine/difference/influences.py": "which usersets a pattern links",
     "engine/difference/reverse_expansion.py": "whose objects are expanded, for each row",

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.counting import counting_store
+from magistrate.operations.difference import checked_access
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.watch import access_moments, access_steps
 from magistrate.operations.watch.access_snapshot import list_access
@@ -163,6 +164,12 @@ def sampled_at_every_microsecond(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_on_sqlite_the_feed_is_all_access_at_every_moment(tmp_path: Path) -> None:
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=30)
+
+
+def test_objects_that_are_alike_gain_and_lose_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checked_access, "MIN_ALIKE", 2)
+
     expect_histories(f"sqlite:///{tmp_path}/m.db", most=30)
 
 

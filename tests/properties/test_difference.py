@@ -22,6 +22,7 @@ from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND, write_token
 from magistrate.operations.context import Context
 from magistrate.operations.difference import affected_access as search
+from magistrate.operations.difference import checked_access
 from magistrate.operations.difference import comparison as bitmap_comparing
 from magistrate.operations.difference import comparison as comparing
 from magistrate.operations.difference.filters import Narrowing
@@ -231,6 +232,14 @@ def expect_histories(url: str, most: int) -> None:
 
 def test_on_sqlite_differences_are_those_of_all_access(tmp_path: Path) -> None:
     expect_histories(f"sqlite:///{tmp_path}/m.db", most=min(60, settings().max_examples * 3 // 10))
+
+
+def test_differences_of_objects_that_are_alike_are_those_of_all_access(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checked_access, "MIN_ALIKE", 2)
+
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=60)
 
 
 def test_differences_that_take_many_checks_are_those_of_all_access(

@@ -4,7 +4,7 @@ A subject has access if the check without a context is allowed (TRUE). It has co
 but may be allowed with a context (UNKNOWN). Either can be gained or lost.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -256,7 +256,7 @@ def _compare_each(
         yield from compare_values(node, subject, *values)
 
 
-Concerned = Set[ObjectRef] | None
+Concerned = frozenset[ObjectRef] | None
 """Represents the subjects that something concerns; None stands for any."""
 
 
@@ -304,8 +304,11 @@ class Affected:
         """Returns the subjects for whom the relation on this object may be affected."""
         anywhere = node._replace(id=WILDCARD)
         concerned = [self._find_concerned(self._reach(node).all, work)]
-        concerned += [self._further[place] for place in (node, anywhere) if place in self._further]
-        return concerned[0] if len(concerned) == 1 else _unite(concerned, work)
+        for place in (node, anywhere):
+            if place in self._further:
+                further = self._further[place]
+                concerned.append(None if further is None else frozenset(further))
+        return _unite(concerned, work)
 
     def find_causes(self, change: AccessChange) -> list[Change]:
         """Returns the changes that may have caused this one, each once, in their order."""
@@ -333,10 +336,12 @@ class Affected:
 
 
 def _unite(concerned: Sequence[Concerned], work: Work) -> Concerned:
+    if len(concerned) == 1:
+        return concerned[0]
     united: set[ObjectRef] = set()
     for subjects in concerned:
         if subjects is None:
             return None
         united |= subjects
         work.spend(len(subjects) // 10)
-    return united
+    return frozenset(united)

@@ -182,7 +182,7 @@ class AffectedSearch:
 
     def __init__(self, comparison: StateComparison, selection: Selection, work: Work) -> None:
         self._comparison = comparison
-        self._selection = selection
+        self.selection = selection
         self.narrowing = selection.narrowing
         self._work = work
         besides = self.narrowing.besides
@@ -196,7 +196,7 @@ class AffectedSearch:
         concerned = await self._find_concerned(origins)
         kept = [number for number, subjects in enumerate(concerned) if subjects is None or subjects]
         affected = Affected([origins[number] for number in kept], [concerned[number] for number in kept])
-        expansion = ReverseExpansion(self._selection.influences, self._selection.relevant, self._work)
+        expansion = ReverseExpansion(self.selection.influences, self.selection.relevant, self._work)
         search = Run(self._work, affected.find_nodes(expansion))
         await complete_run(self._comparison.united, search, self._comparison.after.at)
         existence = self._comparison.existence
@@ -214,7 +214,7 @@ class AffectedSearch:
 
     def _prepare(self) -> Checkpoints[list[ChangeOrigin]]:
         """Returns the origins that matter."""
-        selection, comparison = self._selection, self._comparison
+        selection, comparison = self.selection, self._comparison
         yield from selection.examine(self._work)
         origins = [*list_type_origins(selection.influences, *selection.models, comparison.timed_policies)]
         for change in comparison.warrants:
@@ -262,12 +262,12 @@ class AffectedSearch:
     async def _add_existence(self, affected: Affected, refs: Collection[ObjectRef], search: StateSearch) -> None:
         """Adds the access that objects have, and give, by existing alone, given the state in which they do not exist:
         no warrant names them there, so all of a type have and give the same."""
-        objects = await search.run(self._selection.select_given(refs, self._work))
+        objects = await search.run(self.selection.select_given(refs, self._work))
         for of_type, some in _group_by_type(objects).items():
             await self._add_given(affected, of_type, some, search)
         only = self.narrowing.find_subject()
         refs = [ref for ref in refs if only in (None, ref) and ref not in self._besides]
-        subjects = await search.run(self._selection.select_had(refs, self._work))
+        subjects = await search.run(self.selection.select_had(refs, self._work))
         for of_type, some in _group_by_type(subjects).items():
             await self._add_had(affected, of_type, some, search)
 

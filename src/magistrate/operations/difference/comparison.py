@@ -14,21 +14,17 @@ from magistrate.engine.difference.comparison import (
     SubjectSets,
     check_subjects,
     compare_sets,
-    compare_values,
     types_to_list,
 )
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
-from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.conditions import ANY_CONTEXT
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.lists.subjects import Root
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.steps import Checkpoints, take_pieces
-from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.truth import FALSE, Truth
 from magistrate.engine.work import sort_in_steps
 from magistrate.operations.difference.affected_access import AffectedSearch, StateSearch
+from magistrate.operations.difference.checked_access import CheckedComparer, ConcernedNode
 from magistrate.operations.difference.states import ExistingObjects, StateComparison
 from magistrate.operations.runs import complete_checkpoints, free_in_steps
 from magistrate.operations.scheduling import checkpoint, is_time_up
@@ -145,7 +141,12 @@ class Comparer:
     """Compares the values of relations on objects in two states."""
 
     def __init__(
-        self, search: AffectedSearch, affected: Affected, existing: ExistingObjects, bitmaps: BitmapComparer
+        self,
+        search: AffectedSearch,
+        affected: Affected,
+        existing: ExistingObjects,
+        checked: CheckedComparer,
+        bitmaps: BitmapComparer,
     ) -> None:
         self.affected = affected
         self.existing = existing
@@ -153,19 +154,20 @@ class Comparer:
         self._before = search.before
         self._after = search.after
         self._work = search.before.work
+        self._checked = checked
         self._bitmaps = bitmaps
 
     async def compare(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
         """Returns what was gained and lost of these relations on objects, as far as it can be selected, in order."""
-        few: list[tuple[ObjectRelation, ObjectRef]] = []
+        few: list[ConcernedNode] = []
         many: list[ObjectRelation] = []
         for node in nodes:
             subjects = self.affected.find_subjects(node, self._work)
             if subjects is None or len(subjects) > MAX_CHECKED:
                 many.append(node)
             else:
-                few += [(node, subject) for subject in subjects]
-        changes = [*await self._compare_few(few), *await self._compare_many(many)]
+                few.append(ConcernedNode(node, subjects))
+        changes = [*await self._checked.compare_each(few), *await self._compare_many(many)]
         selected: list[AccessChange] = []
         for number, change in enumerate(changes):
             if not number % CHANGES_BETWEEN_LOOKS and is_time_up():
@@ -181,27 +183,6 @@ class Comparer:
         if ref != ObjectRef(change.type, change.id) or roles.count(ref) != 1:
             return False
         return not await self.existing.contains(ref)
-
-    async def _compare_few(self, pairs: Sequence[tuple[ObjectRelation, ObjectRef]]) -> list[AccessChange]:
-        existence = self.existing.existence
-        before, after = await self._check_each(self._before, pairs), await self._check_each(self._after, pairs)
-        changes: list[AccessChange] = []
-        for (node, subject), *values in zip(pairs, before, after, strict=True):
-            had, has = existence.restrict(subject, values[0], values[1])
-            changes += compare_values(node, subject, *existence.restrict(ObjectRef(node.type, node.id), had, has))
-        return changes
-
-    async def _check_each(
-        self, search: StateSearch, pairs: Sequence[tuple[ObjectRelation, ObjectRef]]
-    ) -> Sequence[Truth]:
-        """Returns the value of each pair; FALSE where the relation is not defined."""
-        checks = [
-            Check(ObjectRef(node.type, node.id), node.relation, Subject(subject.type, subject.id), ANY_CONTEXT)
-            for node, subject in pairs
-            if search.defines(node.type, node.relation)
-        ]
-        values = iter(await search.check(checks))
-        return [next(values) if search.defines(node.type, node.relation) else FALSE for node, _ in pairs]
 
     async def _compare_many(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
         changes, undecided = await self._bitmaps.compare(nodes)

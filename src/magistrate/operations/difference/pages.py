@@ -21,6 +21,7 @@ from magistrate.errors import BudgetExceeded, InvalidParameter
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.difference.affected_access import AffectedSearch
+from magistrate.operations.difference.checked_access import CheckedComparer
 from magistrate.operations.difference.comparison import BitmapComparer, Comparer
 from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, Narrowing, Q
 from magistrate.operations.difference.selection import Selection
@@ -128,9 +129,10 @@ async def _compare_with(
     try:
         affected = await finding
         existing = ExistingObjects(store, comparison.after.at, comparison.existence, work)
+        checked = CheckedComparer(search, comparison)
         bitmaps = BitmapComparer(search.before, search.after, comparison)
         try:
-            yield Comparer(search, affected, existing, bitmaps)
+            yield Comparer(search, affected, existing, checked, bitmaps)
         finally:
             bitmaps.discard_entries()
     finally:
