@@ -37,8 +37,8 @@ from magistrate.operations.scheduling import take_checkpoint
 
 MIN_GRAPH_CHECKS = 50
 """Sets the number of checks from which on a graph is built; for fewer, it costs more than it saves."""
-MAX_WARRANTS = 50_000
-"""Limits the warrants that the graph caches. It is freed in one step, which takes a few milliseconds for so many."""
+MAX_BYTES = 8_388_608
+"""Limits the graph (8 MiB, some 50,000 warrants). It is freed in one step, in a few milliseconds."""
 MAX_ROUNDS = 40
 """Limits the rounds of reads for the checks of one call."""
 
@@ -70,7 +70,7 @@ class StateGraph:
         if self._graph is None:
             model = self._state.model
             await compile_groups(model)
-            self._graph = Graph(model, self._state.at, MAX_WARRANTS)
+            self._graph = Graph(model, self._state.at, MAX_BYTES)
         return self._graph
 
     async def _walk(

@@ -37,8 +37,8 @@ MAX_TOGETHER = 64
 more together take fewer reads. After a search was impossible because of one of them, fewer are searched together."""
 MAX_MISSES = 8
 """Limits the searches in a row in which nothing is found with bitmaps; from then on, no more are made."""
-MAX_WARRANTS = 200_000
-"""Limits the warrants of both states that are cached."""
+MAX_BYTES = 33_554_432
+"""Limits what the cached warrants of both states take (32 MiB)."""
 
 _NO_BITMAPS: SubjectBitmaps = {}
 
@@ -53,7 +53,7 @@ class BitmapComparer:
         self._work = before.work
         self._max_together = FIRST_TOGETHER
         self._misses = 0
-        capacity = Capacity(MAX_WARRANTS, free_in_steps)
+        capacity = Capacity(MAX_BYTES, free_in_steps)
         self._adjacency = Adjacency(capacity)
         entries = SubjectAdjacency(self._adjacency, capacity)
         others = entries if comparison.has_same_warrants else SubjectAdjacency(self._adjacency, capacity)
