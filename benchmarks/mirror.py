@@ -24,6 +24,8 @@ GROUPS, MEMBERS = 100, 100
 """Count the groups, and the people in each."""
 ROWS = 1_000_000
 CHANGES = 2_000
+JOINS = 500
+"""Counts the people who become members of another group, each of whom gains all documents of it."""
 TARGET_ROWS, TARGET_CHANGES = 20_000, 500
 
 
@@ -38,22 +40,27 @@ class MirrorRun(NamedTuple):
 def measure_mirror(seconds: int, rows: int = ROWS) -> str:
     """A table. `seconds` has no effect; each database takes about two minutes."""
     lines: list[tuple[str, ...]] = []
+    gained = rows // MEMBERS // GROUPS
     for store, databases in STORES.items():
         with databases() as new_database:
-            loading, following = _measure(new_database, rows)
+            loading, following, joining = _measure(new_database, rows)
         lines += [
             _render(f"first load, {store}, rows/s", rows, loading, TARGET_ROWS),
-            _render(f"{CHANGES:,} writes of one warrant, {store}, changes/s", CHANGES, following, TARGET_CHANGES),
+            _render(f"{CHANGES:,} writes of a row each, {store}, writes/s", CHANGES, following, TARGET_CHANGES),
+            _render(f"{JOINS:,} writes of {gained:,} rows each, {store}, rows/s", JOINS * gained, joining),
         ]
     title = f"Mirror of {rows:,} rows of access in a database of the same kind"
     return markdown_table(title, ("", "", "processor time of the mirror and the service, s", "target"), lines)
 
 
-def _render(name: str, count: int, run: MirrorRun, target: int) -> tuple[str, ...]:
-    return name, f"{count / run.seconds:,.0f}", f"{run.own_cpu:.1f} and {run.service_cpu:.1f}", f">= {target:,}"
+def _render(name: str, count: int, run: MirrorRun, target: int | None = None) -> tuple[str, ...]:
+    cpu = f"{run.own_cpu:.1f} and {run.service_cpu:.1f}"
+    return name, f"{count / run.seconds:,.0f}", cpu, "" if target is None else f">= {target:,}"
 
 
-def _measure(new_database: NewDatabase, rows: int) -> tuple[MirrorRun, MirrorRun]:
+def _measure(new_database: NewDatabase, rows: int) -> tuple[MirrorRun, MirrorRun, MirrorRun]:
+    """Returns the runs of the command for the first load, after writes of documents, and after writes of groups. All
+    that is to be followed is written before."""
     source, mirrored = new_database("source"), new_database("mirrored")
     content = b"".join(_list_lines(rows))
     imported = ImportTarget(read_settings({"database_url": source}, {}), CHUNK_LINES)
@@ -62,9 +69,14 @@ def _measure(new_database: NewDatabase, rows: int) -> tuple[MirrorRun, MirrorRun
         loading = _run_mirror(server, mirrored)
         with Client(server.url, API_KEY) as client:
             for number in range(CHANGES):
-                subject = {"objectType": "user", "objectId": f"u{number % MEMBERS}"}
-                client.create_warrants([_warrant("document", f"d{number % rows}", "viewer", subject)])  # type: ignore[list-item]
-        return loading, _run_mirror(server, mirrored)
+                # people of the group behind the one that has the document already
+                person = _user((number + 1) % GROUPS * MEMBERS + number % MEMBERS)
+                client.create_warrants([_warrant("document", f"d{number}", "viewer", person)])  # type: ignore[list-item]
+            following = _run_mirror(server, mirrored)
+            for number in range(JOINS):
+                group = f"g{(number // MEMBERS + 50) % GROUPS}"
+                client.create_warrants([_warrant("group", group, "member", _user(number))])  # type: ignore[list-item]
+            return loading, following, _run_mirror(server, mirrored)
 
 
 def _run_mirror(server: Server, mirrored: str) -> MirrorRun:

@@ -1,6 +1,7 @@
 """Receives a stream in a thread, so that all that has arrived while a transaction was made goes into the next one."""
 
 import threading
+import time
 from collections.abc import Mapping
 
 from magistrate.client import Client, LineStream
@@ -9,6 +10,8 @@ from magistrate.errors import MagistrateError, ServiceUnreachable
 MAX_WAITING_BYTES = 4_194_304
 """Limits the lines that wait to be taken (4 MiB), unless it is a single one; the service waits while they are as many.
 Decoded, they take ten times as much."""
+ENOUGH_BYTES = MAX_WAITING_BYTES // 2
+"""Sets from how many bytes on lines are taken at once, so that the service need not wait."""
 END_SECONDS = 5.0
 """Limits the wait for the thread to end; it holds nothing but the connection."""
 
@@ -39,11 +42,15 @@ class ArrivingLines:
                 self._stream.break_off()
         self._thread.join(END_SECONDS)
 
-    def take(self, seconds: float) -> list[bytes]:
-        """Returns all lines that have arrived, as soon as there is one, or none after so many seconds. Behind the last
+    def take(self, seconds: float, not_before: float = 0) -> list[bytes]:
+        """Returns all lines that have arrived, as soon as there is one, or none after so many seconds. Unless they are
+        many, it waits until `not_before`, a time of `time.monotonic`, for others that come with them. Behind the last
         line of a stream that has ended, raises why it has: what `Client.open_stream` and `LineStream` raise."""
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._failure, seconds)
+            self._changed.wait_for(
+                lambda: self._failure or self._bytes >= ENOUGH_BYTES, max(0.0, not_before - time.monotonic())
+            )
             lines, self._lines, self._bytes = self._lines, [], 0
             self._changed.notify_all()
             if not lines and self._failure is not None:

@@ -32,6 +32,9 @@ from magistrate.mirror.feed_events import (
 from magistrate.mirror.rows import AccessKey, MirrorPosition
 from magistrate.mirror.target import MirrorTarget
 
+GATHER_SECONDS = 0.02
+"""Sets for how long after a transaction events are gathered for the next one (20 ms), so that many changes are few
+transactions. The first change after a pause need not wait."""
 LOOK_SECONDS = 0.5
 """Sets how often a mirror that waits looks whether it shall stop."""
 FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.5, 30.0
@@ -192,23 +195,26 @@ class Mirror:
         return FeedEvent(CHECKPOINT)
 
     def _read_batches(self, lines: ArrivingLines, has_position: bool) -> Iterator[list[FeedEvent]]:
-        """Yields all events that have arrived, whenever there are some, until the mirror shall stop. Those before one
-        that cannot be read are yielded before ServiceUnreachable is raised."""
+        """Yields all events that have arrived, whenever there are some, until the mirror shall stop: between two
+        batches, it gathers them for GATHER_SECONDS. Those before one that cannot be read are yielded before
+        ServiceUnreachable is raised."""
+        not_before = 0.0
         while not self._stop.is_set():
             events: list[FeedEvent] = []
             failure: ServiceUnreachable | None = None
             try:
-                events.extend(read_events(self._client.url, self._take(lines, has_position)))
+                events.extend(read_events(self._client.url, self._take(lines, has_position, not_before)))
             except ServiceUnreachable as error:
                 failure = error
             if events:
                 yield events
+                not_before = time.monotonic() + GATHER_SECONDS
             if failure is not None:
                 raise failure
 
-    def _take(self, lines: ArrivingLines, has_position: bool) -> list[bytes]:
+    def _take(self, lines: ArrivingLines, has_position: bool, not_before: float) -> list[bytes]:
         try:
-            return lines.take(LOOK_SECONDS)
+            return lines.take(LOOK_SECONDS, not_before)
         except RequestRefused as error:
             if has_position and error.status in _LOST_STATUSES:
                 raise SnapshotNeeded(error.message.removesuffix(".")) from error
