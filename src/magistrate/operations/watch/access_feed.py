@@ -63,10 +63,12 @@ class AccessEntry(NamedTuple):
 
 
 class AccessBatch(NamedTuple):
-    """Holds events in order, and the position up to which the reader has everything then."""
+    """Holds events in order, and the position up to which the reader has everything then. `is_last`: nothing is known
+    that follows it."""
 
     events: list[RenderedAccess]
     position: AccessPosition
+    is_last: bool = True
 
 
 NarrowingKey = tuple[object, ...]
@@ -350,13 +352,14 @@ class AccessFeeds:
             position = follower.find_position(number)
             while position is None:  # it was evicted at once
                 follower, number, position = await self._move(ctx, narrowing, start, follower)
-            yield AccessBatch([], position)
+            yield AccessBatch([], position, is_last=follower.follows_newest and number == follower.next_number)
             while True:
                 entries = follower.take(number)
                 if entries:
                     number += len(entries)
                     position = entries[-1].position
-                    yield AccessBatch([entry.event for entry in entries if entry.event is not None], position)
+                    events = [entry.event for entry in entries if entry.event is not None]
+                    yield AccessBatch(events, position, is_last=number == follower.next_number)
                 elif entries is None:
                     begin = Start(position.id, position.time)
                     follower, number, _ = await self._move(ctx, narrowing, begin, follower)

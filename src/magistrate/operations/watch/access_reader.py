@@ -9,7 +9,7 @@ from magistrate.operations.consistency import write_token
 from magistrate.operations.context import Context
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.watch.access_events import build_row, encode_json, render_checkpoint, render_id
-from magistrate.operations.watch.access_feed import FROM_NOW, Start, find_feeds
+from magistrate.operations.watch.access_feed import FROM_NOW, AccessBatch, Start, find_feeds
 from magistrate.operations.watch.access_snapshot import list_access
 from magistrate.operations.watch.access_steps import AccessPosition
 from magistrate.operations.watch.revision_feed import HEARTBEAT_SECONDS
@@ -48,6 +48,7 @@ class AccessReader:
         self._request = request
         self._position: AccessPosition | None = None
         self._sent_at = 0.0
+        self._is_behind = True
         self._reason: str | None = None
         self._is_within_event = False
         self._is_within_snapshot = request.has_snapshot
@@ -56,7 +57,8 @@ class AccessReader:
 
     async def begin(self) -> None:
         """Takes the place from which it reads. Raises what AccessFeeds.follow raises before the first batch."""
-        self._position = (await anext(self._batches)).position
+        batch = await anext(self._batches)
+        self._position, self._is_behind = batch.position, not batch.is_last
 
     def end(self, reason: str) -> None:
         """Makes it end soon, with an event that has the reason."""
@@ -88,6 +90,7 @@ class AccessReader:
             if self._reason is not None:
                 return
             self._is_within_snapshot = False
+        self._is_behind = self._is_behind or self._position.id != self._ctx.feed.newest
         yield self._render_checkpoint()
         while self._reason is None:
             batch = await anext(self._batches)
@@ -95,8 +98,14 @@ class AccessReader:
                 for piece in self._cut_event(event.position, event.json):
                     yield piece
             self._position = batch.position
-            if time.monotonic() - self._sent_at >= HEARTBEAT_SECONDS:
+            if self._catch_up(batch) or time.monotonic() - self._sent_at >= HEARTBEAT_SECONDS:
                 yield self._render_checkpoint()
+
+    def _catch_up(self, batch: AccessBatch) -> bool:
+        """Returns whether the reader was behind the head, and has everything now."""
+        has_all = self._is_behind and batch.is_last and batch.position.id == self._ctx.feed.newest
+        self._is_behind = self._is_behind and not has_all
+        return has_all
 
     def render_end(self, reason: str) -> bytes:
         """Returns the last event, which says from where a reader can go on, if it has all before that."""

@@ -94,6 +94,7 @@ class WatchReader:
         self._request = request
         self._position_at = 0
         self._sent_at = 0.0
+        self._is_behind = True
         self._reason: str | None = None
         self._batches = ctx.feed.follow(None if request.has_snapshot else request.since)
 
@@ -123,6 +124,7 @@ class WatchReader:
             if self._request.has_snapshot:
                 async for piece in self._read_snapshot():
                     yield piece
+            self._is_behind = self.position != self._feed.newest
             yield self._render_checkpoint()
             while self._reason is None:
                 batch = await anext(self._batches)
@@ -151,7 +153,9 @@ class WatchReader:
                 yield b"".join(pieces)
                 pieces = []
         self.position, self._position_at = batch.newest, batch.newest_at
-        if time.monotonic() - self._sent_at >= HEARTBEAT_SECONDS:
+        has_caught_up = self._is_behind and self.position == self._feed.newest
+        self._is_behind = self._is_behind and not has_caught_up
+        if has_caught_up or time.monotonic() - self._sent_at >= HEARTBEAT_SECONDS:
             pieces.append(self._render_checkpoint())
         if pieces:
             yield b"".join(pieces)
