@@ -1,10 +1,12 @@
-"""The Node libraries, installed once for all tests of them."""
+"""The Node libraries, and our client for TypeScript, installed once for all tests of them."""
 
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.clients.typescript_package import MISSING, PROGRAMS, build_package
 
 SOURCES = Path(__file__).parent / "node"
 DEADLINE_SECONDS = 90
@@ -23,3 +25,12 @@ def node_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     installed = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=DEADLINE_SECONDS)
     assert installed.returncode == 0, installed.stderr
     return folder
+
+
+@pytest.fixture(scope="session")
+def typescript_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a copy of the client for TypeScript, which is built."""
+    for program in PROGRAMS:
+        if shutil.which(program) is None:
+            pytest.skip(MISSING.format(program))
+    return build_package(tmp_path_factory.mktemp("clients"))
