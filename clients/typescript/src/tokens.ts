@@ -1,4 +1,6 @@
-/** Compares the tokens that name revisions (docs/consistency.md of Magistrate). */
+/** Compares the tokens that name revisions (docs/consistency.md#order-of-tokens of Magistrate). */
+
+const KNOWN_VERSIONS = "\x01\x02";
 
 /**
  * Says whether an answer with the token `answered` is later than one with the token `known`. A token has the version of
@@ -13,5 +15,5 @@ export function isLater(answered: string, known: string): boolean {
 function decode(token: string): { store: string; revision: string } | undefined {
   if (!/^[\w-]{28}$|^[\w-]{34}$/.test(token)) return undefined;
   const bytes = atob(token.replace(/-/g, "+").replace(/_/g, "/"));
-  return { store: bytes.slice(1, 9), revision: bytes.slice(9, 17) };
+  return KNOWN_VERSIONS.includes(bytes[0]!) ? { store: bytes.slice(1, 9), revision: bytes.slice(9, 17) } : undefined;
 }
