@@ -37,7 +37,8 @@ from tests.generated_docs import BLOCKS, FILES, ROOT, filled
 from tests.running import KEY, running_service, settings_for
 
 README = (ROOT / "README.md").read_text()
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/*.md")])
+PAGES = ("*.md", "docs/**/*.md", "examples/*/*.md", "clients/*/*.md")
+DOCUMENTS = sorted(path for pages in PAGES for path in ROOT.glob(pages))
 
 EVENT_ID = re.compile(r"\b[\w-]{36}(?![\w-])")
 CHANGING = [

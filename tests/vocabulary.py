@@ -154,7 +154,7 @@ def list_prose(path: str, text: str) -> Iterator[tuple[int, str]]:
         yield from _list_python_prose(text, with_messages=path.startswith(SRC))
     elif path.endswith(".md"):
         yield 1, _blank_code(text)
-    elif path.endswith((".ts", ".tsx", ".css")):
+    elif path.endswith((".ts", ".tsx", ".css", ".go")):
         yield from _list_console_prose(text)
     else:
         yield from ((number, line.partition("#")[2]) for number, line in enumerate(text.splitlines(), 1) if "#" in line)
@@ -227,6 +227,8 @@ WRITTEN_IN = (
     "*.md",
     "docs/**/*.md",
     "examples/**/*.md",
+    "clients/*/*.md",
+    "clients/go/**/*.go",
     "src/**/*.py",
     "tests/**/*.py",
     "benchmarks/**/*.py",

@@ -1,0 +1,3 @@
+module magistrate.example/clients/go
+
+go 1.23
