@@ -244,6 +244,7 @@ PARAMETERS: Mapping[str, Sequence[str]] = {
     ),
     **dict.fromkeys(("afterId", "beforeId", "afterValue", "beforeValue", "search", "source"), IDS),
     **dict.fromkeys(("asOf", "from", "to", "expectedRevision"), TOKENS),
+    "ticket": ("<secret>", "<object>"),
     "q": (*QUERIES, *IDS, "<store>"),
     "context": ('{"<policy>": "<object>"}',),
     "contextualWarrants": tuple(json.dumps([each]) for each in NAMED_WARRANTS),

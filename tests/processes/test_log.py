@@ -295,3 +295,24 @@ def test_lines_of_requests_stay_whole_whatever_their_path(tmp_path: Path) -> Non
     assert max(len(line.encode()) for line in errors.splitlines()) < PIPE_BUF
     assert all(line.isprintable() for line in errors.split("\n"))
     assert any(line["path"].endswith("/\x1b[31m\x9b\u202e\x7fé") for line in read_lines(errors))
+
+
+def test_a_ticket_of_a_stream_is_in_no_log(tmp_path: Path) -> None:
+    options = {"api_key": KEY, "access_log": "true", "audit_log": "audit.log", "decision_log": "1000"}
+    with ServiceProcess(tmp_path, **options) as service, Client(service.url) as client:
+        ticket = client.post("/v2/watch/tickets").json()["ticket"]
+        for query in (f"ticket={ticket}", f"x=y&ticket={ticket}"):
+            client.head(f"/v2/watch?{query}").raise_for_status()
+        statuses = [
+            client.get(f"{path}?ticket={ticket}&since=x").status_code
+            for path in ("/v2/watch", "/v2/watch", "/v2/objects", "/v2/unknown")
+        ]
+        service.stop()
+        errors, audited = service.errors(), (tmp_path / "audit.log").read_text()
+
+    assert statuses == [400, 401, 200, 404]
+    lines = [line for line in read_lines(errors) if line["event"] == "request"]
+    assert {line["path"] for line in lines} == {"/v2/watch", "/v2/watch/tickets", "/v2/objects", "/v2/unknown"}
+    assert [json.loads(line)["path"] for line in audited.splitlines()] == ["/v2/watch/tickets", "/v2/watch"]
+    for part in (ticket, ticket.rpartition("_")[2][:20]):
+        assert part not in errors + audited

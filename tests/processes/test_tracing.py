@@ -426,12 +426,16 @@ def test_nothing_that_is_exported_has_a_secret(database_url: str, tmp_path: Path
         prepare(client)
         created = client.post("/v2/keys", json={"name": "other", "scopes": ["check"]}).json()
         client.get("/v2/objects", params={"key": "secret-in-a-query"})
+        ticket = client.post("/v2/watch/tickets").json()["ticket"]
+        client.head(f"/v2/watch?ticket={ticket}").raise_for_status()
+        client.get(f"/v2/watch?ticket={ticket}&since=x")
         client.get("/v2/objects", headers={"Authorization": "Bearer eyJhbGciOiJub25lIn0.e30.secret"})
         service.stop()
     bodies = b"".join(request.body for request in receiver.requests)
 
     assert of_route(receiver, "/v2/keys")
-    secrets = (KEY, created["key"], "secret-in-a-query", "eyJhbGci", "Authorization")
+    assert of_route(receiver, "/v2/watch")
+    secrets = (KEY, created["key"], ticket, "secret-in-a-query", "eyJhbGci", "Authorization")
     assert not [secret for secret in secrets if secret.encode() in bodies]
 
 

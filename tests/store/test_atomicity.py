@@ -26,6 +26,7 @@ from magistrate.store.contract.new_rows import (
 )
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
+from magistrate.store.contract.tickets import StoredTicket
 from magistrate.store.contract.webhooks import (
     NewWebhook,
     WebhookAttempt,
@@ -167,6 +168,14 @@ async def delete_webhook(store: Store) -> None:
     await store.delete_webhook("h")
 
 
+TICKET = StoredTicket("a" * 64, "ann", ("events",), ("t",), "id", "", 1, None, 5)
+
+
+async def create_ticket(store: Store) -> None:
+    """Takes the place of one that has expired."""
+    await store.create_ticket(replace(TICKET, digest="b" * 64, expires_at=9), 5, 1)
+
+
 Write = Callable[[Store], Awaitable[None]]
 WRITES: list[Write] = [
     replace_and_create,
@@ -187,6 +196,7 @@ WRITES: list[Write] = [
     create_webhook,
     end_webhook,
     delete_webhook,
+    create_ticket,
 ]
 WITHOUT_REVISION = (
     collect,
@@ -195,6 +205,7 @@ WITHOUT_REVISION = (
     delete_events,
     create_webhook,
     delete_webhook,
+    create_ticket,
 )
 
 
@@ -215,6 +226,7 @@ async def filled_store(url: str, observer: Observer) -> AsyncIterator[Store]:
     await store.delete_warrants([ENDED_WARRANT], Stamp("ann", 1))
     await store.create_webhook(WEBHOOK, 10)
     await store.keep_session_key(SessionKey("a" * 16, "a" * 64, 5), unless_after=0, delete_by=0)
+    await store.create_ticket(TICKET, 0, 1)
     record = DecisionRecord(1, True, ("document", "a", "viewer", "user", "ann", ""), None, Revision(1))
     await store.keep_decisions([record] * 2, 10)
     await store.close()

@@ -39,6 +39,7 @@ from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, Revis
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.stores import DEFAULT_STORE, NewStore, StoreLimits, Stores
+from magistrate.store.contract.tickets import StoredTicket
 from magistrate.store.contract.webhooks import NewWebhook, WebhookFilter, WebhookState
 from magistrate.wiring.stores import migrate_store, open_store, open_stores
 from tests.databases import dump
@@ -126,6 +127,7 @@ async def test_a_restored_store_has_the_rows_and_nothing_else(store: Store, data
     await store.put_objects([NewObject(TypeName("t"), ObjectId("once"), None)], replace(STAMP, once=once))
     await store.import_batch(ImportBatch(), lambda model: None, STAMP, ImportProgress("file", 1, 1, "m"))
     await store.keep_session_key(SessionKey("a" * 16, "a" * 64, 7), unless_after=5, delete_by=5)
+    await store.create_ticket(StoredTicket("a" * 64, "ann", ("events",), None, None, "", 1, None, 90), 7, 1)
     await store.create_key(KEY, 10)
     await store.keep_key_digest("digest", 5)
     version = await store.keys_version()

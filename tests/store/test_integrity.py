@@ -23,6 +23,7 @@ from magistrate.store.contract.new_rows import (
     Stamp,
 )
 from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.tickets import StoredTicket
 from magistrate.store.contract.webhooks import NewWebhook, WebhookAttempt, WebhookFilter
 from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import dump
@@ -56,6 +57,7 @@ async def fill(url: str) -> None:
     await store.keep_key_digest("0" * 64, 1)
     await store.create_key(StoredKey("id", "a", "p", "0" * 64, ("check",), ("document",), 1, "ann"), 10)
     await store.keep_session_key(SessionKey("0" * 16, "1" * 64, 1), 0, 0)
+    await store.create_ticket(StoredTicket("a" * 64, "ann", ("events",), None, None, "", 1, None, 5), 0, 1)
     await store.create_webhook(
         NewWebhook("w", "https://a.example/", WebhookFilter(), "", "whsec_x", True, 5, "ann"), 10
     )

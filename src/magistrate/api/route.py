@@ -49,11 +49,11 @@ class Route:
     `scope`; those that are limited to some object types may send requests that use none but these, by `list_types`.
 
     `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key; otherwise the request may
-    carry a token. `not_found`: the route answers 404 for things that the query string or the body names, not
-    only for those in the path. `is_fast`: the handler returns an Answer
-    where it need not wait, and requests may take the fast path (see api/http/fast_path.py). `takes_bearer`: a bearer
-    token is accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty. `may_conflict`:
-    the route answers 409 if what is stored stands in the way. `is_repeatable`: it is safe to send again as it is, so it
+    carry a token. `not_found`: the route answers 404 for things that the query string or the body names, not only for
+    those in the path. `is_fast`: the handler returns an Answer where it need not wait, and requests may take the fast
+    path (see api/http/fast_path.py). `takes_bearer`: a bearer token is accepted as well as a key. `takes_ticket`: so is
+    a ticket in the query string. `is_typed`: the answer has a Content-Type, even if it is empty. `may_conflict`: the
+    route answers 409 if what is stored stands in the way. `is_repeatable`: it is safe to send again as it is, so it
     takes no Idempotency-Key. `may_lack_body`: an empty body means `{}`. `takes_text`: the body may also be text, and
     the handler gets a WrittenBody. `answers_text`: the answer may also be text. `is_administrative`: the audit log has
     its requests as those that give rights to callers. `reads_past`: the route reads a past state that the request names
@@ -74,6 +74,7 @@ class Route:
     parameters: tuple[Parameter, ...] = ()
     is_fast: bool = False
     takes_bearer: bool = False
+    takes_ticket: bool = False
     is_typed: bool = True
     may_conflict: bool = False
     is_repeatable: bool = False

@@ -29,6 +29,7 @@ from magistrate.api.endpoints.query import TOTAL
 from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.http.event_frames import MEDIA_TYPES
 from magistrate.api.http.streams import StreamKind
+from magistrate.api.http.ticket_parameter import TICKET
 from magistrate.api.route import (
     AS_OF_PARAMETER,
     EXPECTED_REVISION,
@@ -185,6 +186,7 @@ def _repeat_parameter(name: str, meaning: str) -> Parameter:
     return Parameter(name, f"{meaning}; it may be repeated", {"type": "array", "items": TEXT})
 
 
+_TICKET = Parameter(TICKET, "a ticket in place of a key, for browsers; it opens one stream", TEXT)
 _WATCH = (
     Parameter(
         "since",
@@ -195,6 +197,7 @@ _WATCH = (
     _repeat_parameter("objectType", "only rows of this object type"),
     _repeat_parameter("relation", "only warrants with this relation"),
     _repeat_parameter("subjectType", "only warrants with subjects of this type"),
+    _TICKET,
 )
 _WATCH_ACCESS = (
     Parameter(
@@ -204,6 +207,7 @@ _WATCH_ACCESS = (
     ),
     Parameter("snapshot", "whether the first events have all access that is selected", FALSE_BY_DEFAULT),
     *_ACCESS_FILTER,
+    _TICKET,
 )
 _WATCH_STREAM = StreamKind(MEDIA_TYPES)
 
@@ -362,10 +366,16 @@ V2_ROUTES: tuple[Route, ...] = (
         "GET", "/v2/watch", watch.watch, "Follow what is written, as a stream of events",
         answer=None, parameters=_WATCH, reads_past=True, list_types=list_in_repeated("objectType"),
         stream=_WATCH_STREAM,
+        takes_ticket=True,
     ),
     _record(
         "GET", "/v2/watch/access", watch.watch_access, "Follow what access is gained and lost, as a stream of events",
         answer=None, parameters=_WATCH_ACCESS, reads_past=True, list_types=list_all, stream=_WATCH_STREAM,
+        takes_ticket=True,
+    ),
+    _record(
+        "POST", "/v2/watch/tickets", watch.create_ticket, "Create a ticket with which a browser opens a stream, once",
+        list_types=list_none, is_administrative=True,
     ),
     _key(
         "POST", "/v2/keys", keys.create, "Create a key with which callers use a part of the API",

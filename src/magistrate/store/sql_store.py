@@ -35,6 +35,7 @@ from magistrate.store.contract.stored_rows import (
     StoredObjectType,
     StoredPolicy,
 )
+from magistrate.store.contract.tickets import StoredTicket
 from magistrate.store.contract.webhooks import (
     NewWebhook,
     StoredWebhook,
@@ -43,7 +44,18 @@ from magistrate.store.contract.webhooks import (
 )
 from magistrate.store.database import Database, Row, Rows, Script
 from magistrate.store.migration import migrations
-from magistrate.store.scripts import backups, batches, events, keys, models, objects, retention, warrants, webhooks
+from magistrate.store.scripts import (
+    backups,
+    batches,
+    events,
+    keys,
+    models,
+    objects,
+    retention,
+    tickets,
+    warrants,
+    webhooks,
+)
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.backups import (
     LIST_ALL_DIGESTS,
@@ -75,6 +87,7 @@ from magistrate.store.sql.models import NAMED_POLICY, OBJECT_TYPE, READ_MODEL, R
 from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.reads import objects_statement, split_objects
 from magistrate.store.sql.requests import FIND_IMPORT
+from magistrate.store.sql.tickets import FIND_TICKET
 from magistrate.store.sql.versions import VersionedStatements
 from magistrate.store.sql.webhooks import GET_WEBHOOK, LIST_ATTEMPTS, LIST_WEBHOOKS, READ_SECRETS
 from magistrate.store.sql_reads import MAX_ROWS, SqlHistory, SqlRevisions, SqlWarrantReads, build_answers, build_id
@@ -188,6 +201,16 @@ class SqlWebhooks(SqlRevisions):
     keep_webhook_attempt = transact(webhooks.keep_attempt, makes_revision=False)
 
 
+class SqlTickets(SqlRevisions):
+    """Implements store/contract/tickets.py."""
+
+    create_ticket = transact(tickets.create_ticket, makes_revision=False)
+    redeem_ticket = transact(tickets.redeem_ticket, makes_revision=False)
+
+    async def find_ticket(self, digest: str, now: int) -> StoredTicket | None:
+        return tickets.build_ticket(await self.database.read(FIND_TICKET, (digest, now)))
+
+
 class SqlBackups(SqlRevisions):
     """Implements store/contract/backups.py."""
 
@@ -229,7 +252,7 @@ MAX_LARGE_ROWS = 50
 long read. This many with 64 KB each take some ten milliseconds."""
 
 
-class SqlStore(SqlKeys, SqlWebhooks, SqlBackups, SqlHistory, SqlWarrantReads):
+class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlBackups, SqlHistory, SqlWarrantReads):
     """Implements store/contract/store.py over a Database."""
 
     def __init__(self, database: Database, identity: Identity, sealing: Sealing = UNSEALED) -> None:

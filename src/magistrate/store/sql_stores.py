@@ -226,7 +226,7 @@ class SqlStores:
         outdated: list[int] = []
         last = 0
         while True:
-            values = (requests_before, events_before, before, events_before, last, STORES_AT_ONCE)
+            values = (requests_before, before, events_before, before, events_before, last, STORES_AT_ONCE)
             rows = await self._database.read(LIST_OUTDATED, values, long=True)
             outdated += [number for number, is_outdated in rows if is_outdated]
             if len(rows) < STORES_AT_ONCE:

@@ -89,10 +89,12 @@ USER_SCOPES = frozenset({Scope.CHECK})
 
 
 class Identified(NamedTuple):
-    """Holds who makes a request, and the user that a bearer token was made for; None if there is no such user."""
+    """Holds who makes a request, the user that a bearer token was made for, None if there is no such user, and the id
+    of the store that a ticket was made for."""
 
     caller: Caller
     holder: Holder | None = None
+    store: str | None = None
 
 
 class Bearers:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import msgspec
+
 from magistrate.api.calls import Answer, Call
 from magistrate.api.http.event_frames import STREAM_HEADERS, choose_frames
 from magistrate.api.http.request_values import list_values, read_boolean
@@ -10,9 +12,11 @@ from magistrate.engine.terms import relation_name, type_name
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import read_revision
 from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, read_narrowing
+from magistrate.operations.history.times import render_time
 from magistrate.operations.watch.access_events import read_id
 from magistrate.operations.watch.access_feed import FROM_NOW, Start
 from magistrate.operations.watch.access_reader import AccessReader, AccessRequest
+from magistrate.operations.watch.tickets import issue_ticket
 from magistrate.operations.watch.watch_events import WatchFilter
 from magistrate.operations.watch.watch_reader import KEY_ENDED, SHUTTING_DOWN, SNAPSHOT, WatchReader, WatchRequest
 from magistrate.store.contract.revisions import RevisionId
@@ -23,6 +27,13 @@ MAX_NAMES = 100
 """Limits how often a filter may be repeated."""
 OBJECT_TYPE, RELATION, SUBJECT_TYPE = "objectType", "relation", "subjectType"
 SINCE, SNAPSHOT_PARAMETER, LAST_EVENT_ID = "since", "snapshot", "Last-Event-ID"
+
+
+class TicketAnswer(msgspec.Struct, rename="camel"):
+    """Represents a new ticket, which opens one stream, as the parameter `ticket` of its URL."""
+
+    ticket: str
+    expires_at: str
 
 
 async def watch(call: Call[None]) -> Answer[Stream]:
@@ -37,6 +48,13 @@ async def watch_access(call: Call[None]) -> Answer[Stream]:
     narrowing = read_narrowing(of, subject, on_object, None)
     request = AccessRequest(choose_frames(call.accept), narrowing, start, has_snapshot)
     return await _begin_stream(call, AccessReader(call.context, request), request.frames.media_type)
+
+
+async def create_ticket(call: Call[None]) -> Answer[TicketAnswer]:
+    issued = await issue_ticket(call.context, call.caller)
+    call.freshness.demand(issued.revision)
+    ticket, expires_at = issued.value
+    return Answer(TicketAnswer(ticket, render_time(expires_at)), issued.revision, {"Cache-Control": "no-store"})
 
 
 async def _begin_stream(call: Call[None], reader: WatchReader | AccessReader, media_type: str) -> Answer[Stream]:

@@ -18,6 +18,7 @@ from falcon.constants import COMBINED_METHODS
 
 from magistrate import errors
 from magistrate.api.auth.bearer import identify_caller
+from magistrate.api.auth.tickets import identify_by_ticket
 from magistrate.api.calls import Service
 from magistrate.api.endpoints import public
 from magistrate.api.http.answers import answer_error, answer_fault, answer_http_error, finish_answer
@@ -63,6 +64,7 @@ from magistrate.api.http.responders import (
     require_refusable,
 )
 from magistrate.api.http.streams import OpenStreams, break_off_stream, finish_stream
+from magistrate.api.http.ticket_parameter import divide_query
 from magistrate.api.http.trace_headers import find_caller_trace
 from magistrate.api.route import Route
 from magistrate.api.route_table import ROUTES
@@ -330,7 +332,11 @@ class Application:
         header = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"), None)
         try:
             with self._running.deadlines.begin(service.limits.request_timeout_ms, writes=False):
-                await identify_caller(service.keys, service.bearers, header, route.takes_bearer)
+                ticket, _ = divide_query(scope[QUERY]) if route.takes_ticket else (None, b"")
+                if ticket is not None:
+                    await identify_by_ticket(service.keys, service.stores, ticket, None, redeems=False)
+                else:
+                    await identify_caller(service.keys, service.bearers, header, route.takes_bearer)
         except errors.Unauthenticated:
             return True
         except errors.MagistrateError:

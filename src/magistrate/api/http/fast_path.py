@@ -24,6 +24,7 @@ from magistrate.api.http.metrics import METRICS
 from magistrate.api.http.pipeline import BegunAnswer, BegunRequest, FastHead, Pipeline, describe_store
 from magistrate.api.http.request_scope import STORES_PREFIX, divide_path
 from magistrate.api.http.request_values import read_parameters, require_json_type
+from magistrate.api.http.ticket_parameter import TICKET
 from magistrate.api.http.trace_headers import (
     TraceLines,
     divide_trace_lines,
@@ -104,6 +105,7 @@ MAX_KEPT_BYTES = 33_554_432
 END_OF_HEAD = b"\r\n\r\n"
 
 _TOKENS: Mapping[bytes, str | None] = {header.lower().encode(): header for header in TOKEN_HEADERS}
+TICKET_PARAMETER = f"{TICKET}=".encode()
 ORIGIN, CODING = b"origin", b"content-encoding"
 ECHOED_HEADER, TYPE_HEADER = "X-Request-ID", "Content-Type"
 _OVERLOADED = render_json(error_body(Overloaded()))
@@ -168,7 +170,8 @@ class FastPath:
         route = fast.pipeline.route
         if route.body is None and (refusal := self._find_refusal("GET", route.path, headers)) is not None:
             return refusal
-        head = _read_head(fast, query, headers, store)
+        is_kept = TICKET_PARAMETER not in query
+        head = _read_head(fast, query, headers, store) if is_kept else None
         begun = None if head is None else self.begin(head)
         if begun is not None and self._trusts_callers:
             begun.caller_trace = find_caller_trace(headers)

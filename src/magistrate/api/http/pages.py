@@ -78,7 +78,7 @@ def respond_to_pages(service: Opened, pages: Sequence[PublicPage]) -> list[tuple
     def responder(page: PublicPage) -> PageResponder:
         async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
             if page.scope is not None:
-                caller, _ = await identify_sender(req, service(), takes_bearer=False)
+                caller = (await identify_sender(req, service(), takes_bearer=False)).caller
                 caller.require_scope(page.scope)
             if HAS_TRAILING_SLASH in req.scope and page.content_type.startswith("text/html"):
                 _redirect_from_slash(req, resp, page.path)

@@ -17,6 +17,7 @@ import msgspec.inspect
 
 from magistrate.api.http import json_values
 from magistrate.api.http.json_values import build_decoder, decode_json
+from magistrate.api.http.ticket_parameter import TICKET
 from magistrate.api.http.unknown_members import has_known_names_only, list_types, require_known_members
 from magistrate.engine.byte_sizes import DICT_BYTES, CacheBytes, measure_texts
 from magistrate.engine.cache.segments import CacheSegment, Capacity
@@ -151,13 +152,15 @@ def decode_element(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
 
 
 def read_parameters(query_string: bytes) -> dict[str, str]:
-    """Returns the parameters of a query string. The first value of a repeated parameter counts."""
+    """Returns the parameters of a query string. The first value of a repeated parameter counts. A query string with a
+    secret is not kept, wherever it was sent to."""
     if len(query_string) > MAX_KEPT_QUERY_BYTES:
         return _parse_parameters(query_string)
     parameters = _KEPT_PARAMETERS.young.get(query_string) or _KEPT_PARAMETERS.find(query_string)
     if parameters is None:
         parameters = _parse_parameters(query_string)
-        _KEPT_PARAMETERS.keep(query_string, parameters)
+        if TICKET not in parameters:
+            _KEPT_PARAMETERS.keep(query_string, parameters)
     return parameters.copy()
 
 

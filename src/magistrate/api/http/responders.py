@@ -16,6 +16,7 @@ import msgspec
 
 from magistrate import errors
 from magistrate.api.auth.bearer import Identified, identify_caller
+from magistrate.api.auth.tickets import identify_by_ticket
 from magistrate.api.calls import Call, Service, render_body
 from magistrate.api.endpoints import public
 from magistrate.api.http.admission import BodyAccount
@@ -46,6 +47,7 @@ from magistrate.api.http.request_scope import (
 )
 from magistrate.api.http.request_values import LARGE_BODY_BYTES, read_parameters, require_json_type
 from magistrate.api.http.streams import OpenStreams, Stream, begin_stream
+from magistrate.api.http.ticket_parameter import divide_query
 from magistrate.api.http.uploads import UploadPlaces, write_upload
 from magistrate.errors import TooManyRefused
 from magistrate.operations.consistency import NO_DEMAND
@@ -143,8 +145,10 @@ class RouteResponder:
     ) -> Call[Any]:
         """Returns the call of a request. Raises what is wrong with it."""
         route, pipeline = self._route, self._pipeline
-        caller, holder = await identify_sender(req, service, route.takes_bearer)
-        context = service.stores.resolve(caller, req.scope.get(STORE))
+        ticket = _take_ticket(req) if route.takes_ticket else None
+        identified = await identify_sender(req, service, route.takes_bearer, ticket)
+        caller = identified.caller
+        context = service.stores.resolve(caller, identified.store or req.scope.get(STORE))
         if BEGUN not in req.scope and route.scope not in OPERATOR_SCOPES:
             service.store_rates.require(context)
         caller.require_scope(route.scope)
@@ -169,7 +173,7 @@ class RouteResponder:
             parameters=parameters,
             freshness=freshness,
             once=_read_once(req, raw, caller) if route.takes_key else None,
-            holder=holder,
+            holder=identified.holder,
             accept=req.get_header("Accept") or "",
             request_id=req.scope[REQUEST_ID],
             if_match=req.get_header("If-Match"),
@@ -180,15 +184,30 @@ class RouteResponder:
         return call
 
 
-async def identify_sender(req: falcon.asgi.Request, service: Service, takes_bearer: bool) -> Identified:
-    """Returns who sent a request, which counts towards the rate limit of its caller, once. Raises what
-    `identify_caller` raises, TooManyRequests, and TooManyRefused in place of Unauthenticated."""
+def _take_ticket(req: falcon.asgi.Request) -> str | None:
+    """Returns the ticket of a request, which is not in its query string any more: nothing that has that sees it."""
+    ticket, req.scope[QUERY] = divide_query(req.scope[QUERY])
+    return ticket
+
+
+async def identify_sender(
+    req: falcon.asgi.Request, service: Service, takes_bearer: bool, ticket: str | None = None
+) -> Identified:
+    """Returns who sent a request, which counts towards the rate limit of its caller, once. A ticket is used up then, if
+    there is one, whatever the answer is; HEAD leaves it. Raises what `identify_caller` and `identify_by_ticket` raise,
+    TooManyRequests, and TooManyRefused in place of Unauthenticated."""
     begun: BegunRequest | None = req.scope.get(BEGUN)
     if begun is not None:
         req.scope[CALLER] = begun.caller
         return Identified(begun.caller)
     try:
-        identified = await identify_caller(service.keys, service.bearers, req.get_header("Authorization"), takes_bearer)
+        if ticket is not None:  # a browser may add the header Authorization of a proxy
+            redeems = req.method != "HEAD"
+            named = req.scope.get(STORE)
+            identified = await identify_by_ticket(service.keys, service.stores, ticket, named, redeems)
+        else:
+            header = req.get_header("Authorization")
+            identified = await identify_caller(service.keys, service.bearers, header, takes_bearer)
     except errors.Unauthenticated:
         require_refusable(req.scope)
         raise

@@ -50,6 +50,7 @@ from magistrate.store.contract.revisions import (
     WarrantChanges,
 )
 from magistrate.store.contract.stored_rows import ObjectName, StoredModel, StoredObject, StoredObjectType, StoredPolicy
+from magistrate.store.contract.tickets import TicketStore
 from magistrate.store.contract.webhooks import WebhookStore
 
 
@@ -126,6 +127,7 @@ class Store(
     PolicyStore,
     KeyStore,
     SessionKeyStore,
+    TicketStore,
     WebhookStore,
     BackupStore,
     EventStore,
@@ -331,8 +333,8 @@ class Store(
 
     async def collect(self, before: int, most: int) -> int:
         """Deletes rows that were replaced or deleted at or before the time `before` (in microseconds since 1970), and
-        idempotency keys that have expired by then: at most about `most` rows, oldest first. Returns their number; 0
-        means that nothing is left.
+        idempotency keys and tickets that have expired by then: at most about `most` rows, oldest first. Returns their
+        number; 0 means that nothing is left.
 
         A row stays, whatever its own time, if its revision follows one that is stamped later than `before`. Of clocks
         that differ, none therefore makes rows be deleted too early; one that is ahead makes later rows stay until its

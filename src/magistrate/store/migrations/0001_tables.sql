@@ -267,6 +267,23 @@ CREATE TABLE session_key (
     PRIMARY KEY (store, id)
 ) STRICT, WITHOUT ROWID;
 
+-- Tickets with which streams are opened, each once. digest: SHA-256 in hex. The columns from actor to valid_until
+-- describe the caller; scopes and object_types are JSON arrays; caller_store: the number of the store of its key.
+CREATE TABLE watch_ticket (
+    store            INTEGER NOT NULL,
+    digest           TEXT    NOT NULL,
+    actor            TEXT    NOT NULL,
+    scopes           TEXT    NOT NULL,
+    object_types     TEXT,
+    key_id           TEXT,
+    origin           TEXT    NOT NULL,
+    caller_store     INTEGER NOT NULL,
+    valid_until      INTEGER,
+    expires_at       INTEGER NOT NULL,
+    PRIMARY KEY (store, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX watch_ticket_by_expiry ON watch_ticket (store, expires_at);
+
 -- Webhooks: where the changes of the store are sent. filter: a JSON object (store/contract/webhooks.py). secret,
 -- previous_secret: sealed as those of session_key; the latter signs as well until previous_until; no secret after a
 -- restore. state: enabled, disabled, gone or dead; reason: why. position, position_bits, position_at: the revision and the

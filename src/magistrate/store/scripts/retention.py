@@ -20,6 +20,7 @@ from magistrate.store.sql.models import NAMED_POLICY, OBJECT_TYPE
 from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.requests import DELETE_ONCE, EXPIRED_ONCE
 from magistrate.store.sql.revisions import DELETE_REVISIONS, REVISIONS_FROM
+from magistrate.store.sql.tickets import DELETE_TICKET, EXPIRED_TICKETS
 from magistrate.store.sql.warrants import DELETE_ENDED_WARRANT, ENDED_WARRANTS
 
 ENDED = (
@@ -41,6 +42,8 @@ def collect(head: Revision, before: int, most: int) -> Script[int]:
         ended += rows
     [keys] = yield Select(EXPIRED_ONCE, [(before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR, most)])
     yield Execute(DELETE_ONCE, keys)
+    [tickets] = yield Select(EXPIRED_TICKETS, [(before, most)])
+    yield Execute(DELETE_TICKET, tickets)
     if ended:
         # A revision is readable while all rows that ended after it are there.
         horizon = max(row[-1] for row in ended)
@@ -49,7 +52,7 @@ def collect(head: Revision, before: int, most: int) -> Script[int]:
         # No row ended in these revisions; only moving the horizon reaches the ones behind them.
         yield Execute(MOVE_HORIZON, [(ended_by, ended_by)])
         return len(past)
-    return len(ended) + len(keys)
+    return len(ended) + len(keys) + len(tickets)
 
 
 def delete_events(head: Revision, before: int, most: int) -> Script[int]:

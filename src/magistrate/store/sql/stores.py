@@ -54,6 +54,7 @@ SELECT p.store, CASE WHEN {
             ("change", "revision", "<= p.events_by"),
             ("revision", "revision", "< p.events_by"),
             ("idempotency", "written_at", "<= ?"),
+            ("watch_ticket", "expires_at", "<= ?"),
             ("decision", "reached_at", "<= ?"),
         )
     )
@@ -89,6 +90,7 @@ _KEYS = {
     "api_key": "digest",
     "caller_key": "id",
     "session_key": "id",
+    "watch_ticket": "digest",
     "webhook": "id",
     "webhook_delivery": "webhook, number",
 }

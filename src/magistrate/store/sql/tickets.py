@@ -1,0 +1,11 @@
+"""Holds the statements on the tickets of streams."""
+
+_TICKET = "digest, actor, scopes, object_types, key_id, origin, caller_store, valid_until, expires_at"
+COUNT_TICKETS = "SELECT count(*) FROM watch_ticket WHERE store = :store AND expires_at > ?"
+INSERT_TICKET = f"INSERT INTO watch_ticket (store, {_TICKET}) VALUES (:store, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+FIND_TICKET = f"SELECT {_TICKET} FROM watch_ticket WHERE store = :store AND digest = ? AND expires_at > ?"
+REDEEM_TICKET = f"""
+DELETE FROM watch_ticket WHERE store = :store AND digest = ? AND expires_at > ? RETURNING {_TICKET}"""
+EXPIRED_TICKETS = """
+SELECT digest FROM watch_ticket WHERE store = :store AND expires_at <= ? ORDER BY expires_at LIMIT ?"""
+DELETE_TICKET = "DELETE FROM watch_ticket WHERE store = :store AND digest = ?"
