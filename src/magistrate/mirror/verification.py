@@ -1,7 +1,6 @@
 """Compares the table of a mirror with full queries as of its position.
 
-Queries say which access there is without a context. Conditional access is no result of them, so of a conditional row it
-is verified that the queries do not have it."""
+Queries say which access there is without a context. Which access is conditional, the feed and the difference say."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from itertools import groupby, repeat
 from typing import NamedTuple
 
 from magistrate.client import PAGE_SIZE, Client, Json
+from magistrate.mirror.conditional_access import MirroredObject, ObjectRows, choose_as_of, read_conditional_access
 from magistrate.mirror.mirroring import MirrorOptions
 from magistrate.mirror.rows import AccessKey, MirroredAccess, MirrorPosition
 from magistrate.mirror.target import MirrorTarget
@@ -27,8 +27,9 @@ class MirroredPattern(NamedTuple):
 
 @dataclass(slots=True)
 class Verification:
-    """Says how a table differs: rows that it lacks, rows that it should not have, and rows that are conditional in it
-    but not in truth. `total` counts all of them, `rows` those of the table, and some are named."""
+    """Says how a table differs: rows that it lacks, rows that it should not have, rows that are conditional in it but
+    not in truth, and rows that are so in truth but not in it. `total` counts all of them, `rows` those of the table,
+    and some are named."""
 
     position: MirrorPosition
     rows: int = 0
@@ -36,20 +37,22 @@ class Verification:
     missing: list[AccessKey] = field(default_factory=list)
     unexpected: list[AccessKey] = field(default_factory=list)
     not_conditional: list[AccessKey] = field(default_factory=list)
+    only_conditional: list[AccessKey] = field(default_factory=list)
 
     @property
     def agrees(self) -> bool:
         return not self.total
 
-    def compare(self, mirrored: Sequence[MirroredAccess], queried: set[AccessKey]) -> None:
-        """Adds how the rows of one object differ from what queries have."""
-        conditional = {row.key for row in mirrored if row.is_conditional}
-        unconditional = {row.key for row in mirrored} - conditional
+    def compare(self, mirrored: Sequence[MirroredAccess], expected: Sequence[MirroredAccess]) -> None:
+        """Adds how the rows of one object differ from those that it should have."""
+        kept, true = dict(mirrored), dict(expected)
+        differing = {key for key in kept.keys() & true.keys() if kept[key] is not true[key]}
         self.rows += len(mirrored)
         for named, keys in (
-            (self.missing, queried - unconditional - conditional),
-            (self.unexpected, unconditional - queried),
-            (self.not_conditional, queried & conditional),
+            (self.missing, true.keys() - kept.keys()),
+            (self.unexpected, kept.keys() - true.keys()),
+            (self.not_conditional, {key for key in differing if kept[key]}),
+            (self.only_conditional, {key for key in differing if true[key]}),
         ):
             self.total += len(keys)
             named += sorted(keys)[: SHOWN_ROWS - len(named)]
@@ -66,48 +69,37 @@ def verify_mirror(client: Client, target: MirrorTarget, options: MirrorOptions) 
             return None
         options.require_same(position)
         verification = Verification(position)
-        as_of = position.token if position.id == position.token else position.time
-        expected = _query_objects(client, position, as_of)
-        for _, (mirrored, queried) in _join_objects(rows, expected):
-            verification.compare(mirrored, queried)
+        with read_conditional_access(client, position) as conditional:
+            mirrored = ((named, [*group]) for named, group in groupby(rows, lambda row: row.key[:2]))
+            queried = _query_objects(client, position, choose_as_of(position))
+            for kept, without_context, with_context in _join_objects(mirrored, queried, conditional):
+                verification.compare(kept, [*with_context, *without_context])
         return verification
 
 
-_Object = tuple[str, str]
-_Expected = tuple[_Object, set[AccessKey]]
+def _join_objects(*streams: Iterator[ObjectRows]) -> Iterator[list[Sequence[MirroredAccess]]]:
+    """Yields the rows of each object in each of the streams, which are sorted by object."""
+    waiting = [next(stream, None) for stream in streams]
+    while present := [each for each in waiting if each is not None]:
+        first = min(each[0] for each in present)
+        yield [() if each is None or each[0] != first else each[1] for each in waiting]
+        for place, each in enumerate(waiting):
+            if each is not None and each[0] == first:
+                waiting[place] = next(streams[place], None)
 
 
-def _join_objects(
-    rows: Iterator[MirroredAccess], expected: Iterator[_Expected]
-) -> Iterator[tuple[_Object, tuple[list[MirroredAccess], set[AccessKey]]]]:
-    """Yields each object with its rows in the table and in queries, both of which are sorted by object."""
-    mirrored = ((named, [*group]) for named, group in groupby(rows, lambda row: row.key[:2]))
-    kept, queried = next(mirrored, None), next(expected, None)
-    while kept is not None or queried is not None:
-        if queried is None or (kept is not None and kept[0] < queried[0]):
-            assert kept is not None
-            yield kept[0], (kept[1], set())
-            kept = next(mirrored, None)
-        elif kept is None or queried[0] < kept[0]:
-            yield queried[0], ([], queried[1])
-            queried = next(expected, None)
-        else:
-            yield kept[0], (kept[1], queried[1])
-            kept, queried = next(mirrored, None), next(expected, None)
-
-
-def _query_objects(client: Client, position: MirrorPosition, as_of: str) -> Iterator[_Expected]:
-    """Yields each object with its access, sorted by object."""
+def _query_objects(client: Client, position: MirrorPosition, as_of: str) -> Iterator[ObjectRows]:
+    """Yields each object with its access without a context, sorted by object."""
     patterns = [_read_pattern(text) for text in position.of.split(",")]
     for object_type in sorted({pattern.object_type for pattern in patterns}):
         own = [pattern for pattern in patterns if pattern.object_type == object_type]
         for row in client.objects({"objectType": object_type, "asOf": as_of}, PAGE_SIZE):
             named = (object_type, str(row["objectId"]))
             keys = {key for pattern in own for key in _query_object(client, pattern, named, as_of)}
-            yield named, keys if position.has_wildcards else {key for key in keys if not key.has_wildcard}
+            yield named, [MirroredAccess(key, False) for key in keys if position.has_wildcards or not key.has_wildcard]
 
 
-def _query_object(client: Client, pattern: MirroredPattern, named: _Object, as_of: str) -> Iterator[AccessKey]:
+def _query_object(client: Client, pattern: MirroredPattern, named: MirroredObject, as_of: str) -> Iterator[AccessKey]:
     object_type, object_id = named
     query = f'select {pattern.relation} of type {pattern.subject_type} for {object_type}:"{object_id}"'
     pages: Iterator[Json] = client.query({"q": query, "asOf": as_of}, repeat(PAGE_SIZE))

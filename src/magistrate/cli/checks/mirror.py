@@ -94,6 +94,7 @@ def _print_differences(verification: "Verification") -> None:
         ("missing", verification.missing),
         ("not in truth", verification.unexpected),
         ("not conditional", verification.not_conditional),
+        ("only conditional", verification.only_conditional),
     ):
         for key in keys:
             echo(f"{word}  {_render_key(key)}")
@@ -111,6 +112,7 @@ def _build_json(verification: "Verification") -> dict[str, Any]:
         "missing": [*map(_render_key, verification.missing)],
         "unexpected": [*map(_render_key, verification.unexpected)],
         "notConditional": [*map(_render_key, verification.not_conditional)],
+        "onlyConditional": [*map(_render_key, verification.only_conditional)],
     }
 
 
