@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -27,6 +28,7 @@ from magistrate.wiring.stores import migrate_store
 from tests.running import settings_for
 
 _numbers = count(1)
+CRASHED_WITHIN_SECONDS = 60
 
 
 class PostgresServer:
@@ -92,6 +94,22 @@ class PostgresServer:
     def stopped(self) -> Iterator[None]:
         """It is shut down, which ends all connections, and started again."""
         self._server.stop()
+        try:
+            yield
+        finally:
+            self._server.ensure_postgres_running()
+
+    @contextmanager
+    def crashed(self) -> Iterator[None]:
+        """All its processes end at once, as if they were killed; when it is started again, it recovers. What was
+        committed while `synchronous_commit` is off may be lost."""
+        pid = self._server.get_pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGQUIT)
+        deadline = time.monotonic() + CRASHED_WITHIN_SECONDS
+        while (self.socket_folder / "postmaster.pid").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         try:
             yield
         finally:
