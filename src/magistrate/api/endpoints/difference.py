@@ -20,13 +20,14 @@ from magistrate.api.endpoints.warrants import (
 )
 from magistrate.api.endpoints.writes import read_in_steps
 from magistrate.api.http.json_values import render_time
+from magistrate.engine.difference.causes import Cause
 from magistrate.engine.difference.origins import TypeChange, WarrantChange
 from magistrate.engine.lists.language import MAX_QUERY_LENGTH
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter, MissingParameter
 from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, Q, read_narrowing
-from magistrate.operations.difference.pages import Cause, DifferenceRow
+from magistrate.operations.difference.pages import DifferenceRow
 from magistrate.operations.difference.proposal import (
     MAX_PROPOSED_POLICIES,
     MAX_PROPOSED_TYPES,

@@ -302,30 +302,28 @@ class Affected:
 
     def find_subjects(self, node: ObjectRelation, work: Work) -> Concerned:
         """Returns the subjects for whom the relation on this object may be affected."""
-        anywhere = node._replace(id=WILDCARD)
-        concerned = [self._find_concerned(self._reach(node).all, work)]
-        for place in (node, anywhere):
+        concerned = [self._find_concerned(self.find_reach(node).all, work)]
+        for place in (node, _find_anywhere(node)) if self._further else ():
             if place in self._further:
                 further = self._further[place]
                 concerned.append(None if further is None else frozenset(further))
         return _unite(concerned, work)
 
-    def find_causes(self, change: AccessChange) -> list[Change]:
-        """Returns the changes that may have caused this one, each once, in their order."""
-        reach = self._reach(change.node)
-        causes: dict[int, Change] = {}
-        numbers = reach.raising if change.is_raised else reach.lowering
-        # A wildcard is also a subject of its own only as long as not all subjects have the relation without it.
-        is_either = change.is_raised is None or change.subject_id == WILDCARD
-        for number in reach.all if is_either else numbers:
+    def list_changes(self, numbers: FrozenBitMap, subject: ObjectRef) -> list[Change]:
+        """Returns the changes of those of the origins with these numbers that concern a subject, each once, in their
+        order."""
+        changes: dict[int, Change] = {}
+        for number in numbers:
             concerned = self._concerned[number]
-            if concerned is None or change.subject in concerned:
-                causes.setdefault(id(self._origins[number].change), self._origins[number].change)
-        return [*causes.values()]
+            if concerned is None or subject in concerned:
+                changes.setdefault(id(self._origins[number].change), self._origins[number].change)
+        return [*changes.values()]
 
-    def _reach(self, node: ObjectRelation) -> Reach:
-        anywhere = self._reached.get(node._replace(id=WILDCARD), NOTHING_REACHED)
-        return self._reached.get(node, NOTHING_REACHED).union(anywhere)
+    def find_reach(self, node: ObjectRelation) -> Reach:
+        """Returns the numbers of the origins that may change the relation on this object."""
+        reach = self._reached.get(node, NOTHING_REACHED)
+        anywhere = self._reached.get(_find_anywhere(node))
+        return reach if anywhere is None else reach.union(anywhere)
 
     def _find_concerned(self, numbers: FrozenBitMap, work: Work) -> Concerned:
         if numbers not in self._subjects:
@@ -333,6 +331,11 @@ class Affected:
             work.spend(len(concerned))
             self._subjects[numbers] = _unite(concerned, work)
         return self._subjects[numbers]
+
+
+def _find_anywhere(node: ObjectRelation) -> ObjectRelation:
+    """Returns the same relation on every object of the type."""
+    return ObjectRelation(node.type, WILDCARD, node.relation)
 
 
 def _unite(concerned: Sequence[Concerned], work: Work) -> Concerned:

@@ -1,8 +1,9 @@
 """Compares relations on objects for few subjects by checks in both states, once for all objects that are alike."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from magistrate.engine.difference.alike_objects import AlikeObjects, Signature
@@ -29,7 +30,8 @@ WARRANTS_FOR_A_PAIR = 10
 that it saves take less time."""
 MAX_KEPT = 1_000
 """Limits the outcomes that are kept for objects that are alike to those of former calls."""
-CHANGES_BETWEEN_LOOKS = 100
+PAIRS_AT_ONCE = 500
+"""Counts the checks that are made between two looks at the clock."""
 
 
 class ConcernedNode(NamedTuple):
@@ -70,7 +72,8 @@ class CheckedComparer:
         self._outcomes: dict[Hashable, Sequence[Outcome]] = {}
 
     async def compare_each(self, concerned: Sequence[ConcernedNode]) -> list[AccessChange]:
-        """Returns what was gained and lost, of each relation on an object together."""
+        """Returns what was gained and lost, in order."""
+        concerned = sorted(concerned, key=itemgetter(0))
         names = await self._name_each(concerned)
         fresh = {name: each for name, each in zip(names, concerned, strict=True) if name not in self._outcomes}
         outcomes = self._outcomes | await self._check_all(fresh)
@@ -122,27 +125,42 @@ class CheckedComparer:
 
     async def _check_all(self, fresh: Mapping[Hashable, ConcernedNode]) -> dict[Hashable, Sequence[Outcome]]:
         pairs = [(node, subject) for node, subjects in fresh.values() for subject in sorted(subjects)]
-        before, after = (
-            await self._check_each(self._search.before, pairs),
-            await self._check_each(self._search.after, pairs),
-        )
-        outcomes: dict[Hashable, list[Outcome]] = {name: [] for name in fresh}
+        before = await self._check_each(self._search.before, pairs)
+        after = await self._check_each(self._search.after, pairs)
+        outcomes: dict[Hashable, Sequence[Outcome]] = {}
         values = zip(pairs, before, after, strict=True)
-        for name, (_, subjects) in fresh.items():
-            for (node, subject), *both in islice(values, len(subjects)):
-                had, has = self._existence.restrict(subject, both[0], both[1])
-                had, has = self._existence.restrict(ObjectRef(node.type, node.id), had, has)
-                outcomes[name] += (Outcome(*change[3:]) for change in compare_values(node, subject, had, has))
-        return {**outcomes}
+        for name, (node, subjects) in fresh.items():
+            some: list[Outcome] = []
+            for (_, subject), had, has in islice(values, len(subjects)):
+                some += self._compare_values(node, subject, had, has)
+            outcomes[name] = some
+            if is_time_up():
+                await checkpoint()
+        return outcomes
+
+    def _compare_values(
+        self, node: ObjectRelation, subject: ObjectRef, before: Truth, after: Truth
+    ) -> Iterator[Outcome]:
+        before, after = self._existence.restrict(subject, before, after)
+        before, after = self._existence.restrict(ObjectRef(node.type, node.id), before, after)
+        for change in compare_values(node, subject, before, after):
+            yield Outcome(*change[3:])
 
     async def _check_each(
         self, search: StateSearch, pairs: Sequence[tuple[ObjectRelation, ObjectRef]]
     ) -> Sequence[Truth]:
         """Returns the value of each pair; FALSE where the relation is not defined."""
-        checks = [
-            Check(ObjectRef(node.type, node.id), node.relation, Subject(subject.type, subject.id), ANY_CONTEXT)
-            for node, subject in pairs
-            if search.defines(node.type, node.relation)
-        ]
-        values = iter(await search.check(checks))
-        return [next(values) if search.defines(node.type, node.relation) else FALSE for node, _ in pairs]
+        checks: list[Check] = []
+        for start in range(0, len(pairs), PAIRS_AT_ONCE):
+            checks += (
+                Check(ObjectRef(node.type, node.id), node.relation, Subject(subject.type, subject.id), ANY_CONTEXT)
+                for node, subject in pairs[start : start + PAIRS_AT_ONCE]
+                if search.defines(node.type, node.relation)
+            )
+            if is_time_up():
+                await checkpoint()
+        values = await search.check(checks)
+        if len(values) == len(pairs):
+            return values
+        decided = iter(values)
+        return [next(decided) if search.defines(node.type, node.relation) else FALSE for node, _ in pairs]

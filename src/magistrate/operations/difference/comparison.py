@@ -19,7 +19,7 @@ from magistrate.engine.difference.comparison import (
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.lists.subjects import Root
-from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.steps import Checkpoints, take_pieces
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.work import sort_in_steps
@@ -156,6 +156,8 @@ class Comparer:
         self._work = search.before.work
         self._checked = checked
         self._bitmaps = bitmaps
+        self._covered: dict[tuple[TypeName, RelationName, TypeName], bool] = {}
+        """Says which names are selected of those that changes have had."""
 
     async def compare(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
         """Returns what was gained and lost of these relations on objects, as far as it can be selected, in order."""
@@ -167,14 +169,30 @@ class Comparer:
                 many.append(node)
             else:
                 few.append(ConcernedNode(node, subjects))
-        changes = [*await self._checked.compare_each(few), *await self._compare_many(many)]
+        checked = await self._select(await self._checked.compare_each(few))
+        if not many:
+            return checked
+        changes = [*checked, *await self._select(await self._compare_many(many))]
+        return await complete_checkpoints(take_pieces(sort_in_steps(changes, tuple), self._work), self._work)
+
+    async def _select(self, changes: Sequence[AccessChange]) -> list[AccessChange]:
+        """Returns the changes that are selected, in their order."""
+        covered, selects_ids = self._covered, self.narrowing.selects_ids
         selected: list[AccessChange] = []
-        for number, change in enumerate(changes):
-            if not number % CHANGES_BETWEEN_LOOKS and is_time_up():
+        for start in range(0, len(changes), CHANGES_BETWEEN_LOOKS):
+            for change in changes[start : start + CHANGES_BETWEEN_LOOKS]:
+                names = change.type, change.relation, change.subject_type
+                is_covered = covered.get(names)
+                if is_covered is None:
+                    is_covered = covered[names] = self.narrowing.covers_names(*names)
+                if is_covered and (not selects_ids or await self._is_selected(change)):
+                    selected.append(change)
+            if is_time_up():
                 await checkpoint()
-            if self.narrowing.covers(change) and not await self._is_about_nothing(change):
-                selected.append(change)
-        return await complete_checkpoints(take_pieces(sort_in_steps(selected, tuple), self._work), self._work)
+        return selected
+
+    async def _is_selected(self, change: AccessChange) -> bool:
+        return self.narrowing.covers_ids(change) and not await self._is_about_nothing(change)
 
     async def _is_about_nothing(self, change: AccessChange) -> bool:
         """Returns whether this is what an object has on itself (the rule `self`) that exists in neither state, and that

@@ -59,17 +59,29 @@ class Narrowing:
         return self.object or (self.query.object if isinstance(self.query, SubjectsQuery) else None)
 
     def covers(self, change: AccessChange) -> bool:
-        if not self.covers_target((change.type, change.relation), change.subject_type):
+        return self.covers_names(change.type, change.relation, change.subject_type) and self.covers_ids(change)
+
+    def covers_names(self, of_type: TypeName, relation: RelationName, subject_type: TypeName) -> bool:
+        """Returns whether a change with these names is covered, as far as the ids in it do not matter."""
+        if isinstance(self.query, SubjectsQuery) and subject_type not in (self.query.types or (subject_type,)):
             return False
+        return self.covers_target((of_type, relation), subject_type)
+
+    @property
+    def selects_ids(self) -> bool:
+        """Returns whether the ids in a change matter."""
+        return any(part is not None for part in (self.subject, self.object, self.query, self.besides))
+
+    def covers_ids(self, change: AccessChange) -> bool:
+        """Returns whether a change with these ids is covered, as far as the other names in it do not matter."""
+        object_ref = ObjectRef(change.type, change.id)
         if isinstance(self.query, SubjectsQuery):
-            if self.query.object != ObjectRef(change.type, change.id):
-                return False
-            if self.query.types is not None and change.subject_type not in self.query.types:
+            if self.query.object != object_ref:
                 return False
         elif self.query is not None and self.query.subject != change.subject:
             return False
         is_subject = self.subject in (None, change.subject) and self.besides != change.subject
-        return is_subject and self.object in (None, ObjectRef(change.type, change.id))
+        return is_subject and self.object in (None, object_ref)
 
     def covers_target(self, target: Target, subject_type: TypeName | None = None) -> bool:
         """Returns whether access to a relation, of subjects of this type or of any, can be selected."""

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from magistrate.engine.difference.causes import Cause, CauseFinder
 from magistrate.engine.difference.comparison import AccessChange, Affected
-from magistrate.engine.difference.origins import Change
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded, InvalidParameter
 from magistrate.operations.consistency import Freshness
@@ -36,15 +35,6 @@ MAX_BATCH = 256
 page has rows: it may be full then, and one relation may have thousands of rows."""
 NODES_BETWEEN_CHECKPOINTS = 2_000
 ROWS_BETWEEN_LOOKS = 50
-
-
-class Cause(NamedTuple):
-    """Holds the changes between the states that caused a change of access, and the object or subject of it where
-    nothing but its creation or deletion did."""
-
-    changes: Sequence[Change]
-    created: Sequence[ObjectRef] = ()
-    deleted: Sequence[ObjectRef] = ()
 
 
 class DifferenceRow(NamedTuple):
@@ -92,9 +82,8 @@ async def _list_slice(
         comparison = comparison.without_rules()
     async with find_affected(store, comparison, Selection(comparison.models, narrowing), work) as compared:
         changes = await _collect(compared, bounds)
-    rows = [
-        DifferenceRow(change, _find_cause(compared.affected, comparison, change)) for change in changes[: bounds.limit]
-    ]
+    causes = CauseFinder(compared.affected, comparison.existence)
+    rows = [DifferenceRow(change, causes.find(change)) for change in changes[: bounds.limit]]
     has_more, has_boundary = len(changes) > bounds.limit, bounds.boundary is not None and bool(rows)
     if bounds.backwards:
         return PageSlice(tuple(reversed(rows)), precedes=has_more, follows=has_boundary)
@@ -147,9 +136,11 @@ async def list_all_rows(
     async with find_affected(store, comparison, selection, work) as compared:
         changes = await _collect(compared, Slice("id", most))
         rows: list[DifferenceRow] = []
-        for number, change in enumerate(changes[:most]):
-            rows.append(DifferenceRow(change, _find_cause(compared.affected, comparison, change)))
-            if not number % ROWS_BETWEEN_LOOKS and is_time_up():
+        causes = CauseFinder(compared.affected, comparison.existence)
+        for start in range(0, min(len(changes), most), ROWS_BETWEEN_LOOKS):
+            some = changes[start : min(start + ROWS_BETWEEN_LOOKS, most)]
+            rows += [DifferenceRow(change, causes.find(change)) for change in some]
+            if is_time_up():
                 await checkpoint()
     return rows if len(changes) <= most else None
 
@@ -285,16 +276,6 @@ async def _iterate_type(
     else:
         ids = (await compared.existing.list_types([of_type]))[of_type]
         yield expand(reversed(ids))
-
-
-def _find_cause(affected: Affected, comparison: StateComparison, change: AccessChange) -> Cause:
-    causes = affected.find_causes(change)
-    if causes:
-        return Cause(causes)
-    refs = dict.fromkeys((ObjectRef(change.type, change.id), change.subject))
-    existence = comparison.existence
-    created = [ref for ref in refs if ref in existence.created]
-    return Cause((), created, [ref for ref in refs if ref in existence.deleted])
 
 
 DIFFERENCE_LIST: ListKind[DifferenceRow] = ListKind("difference", {"id": Sort("id", row_values)}, is_snapshot=True)

@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
+from magistrate.engine.difference.causes import Cause
 from magistrate.engine.difference.comparison import AccessChange
 from magistrate.engine.difference.origins import TypeChange, WarrantChange
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import read_revision, write_token
-from magistrate.operations.difference.pages import Cause
 from magistrate.operations.history.times import render_time
 from magistrate.operations.scheduling import checkpoint, is_time_up
 from magistrate.operations.watch.access_steps import AccessEvent, AccessPosition
@@ -83,7 +83,7 @@ async def render_access(identity: Identity, event: AccessEvent) -> bytes:
     members = _build_members(identity, event.position)
     if event.rows is None:
         return _ENCODER.encode(members | {"resync": members["token"]})
-    causes: dict[tuple[object, ...], msgspec.Raw] = {}
+    causes: dict[int, msgspec.Raw] = {}
     arrays: dict[bool, list[bytes]] = {True: [], False: []}
     for start in range(0, len(event.rows), ROWS_AT_ONCE):
         for is_gained, array in arrays.items():
@@ -116,14 +116,13 @@ def _build_members(identity: Identity, position: AccessPosition) -> dict[str, st
     return members if event_id == token else members | {"id": event_id}
 
 
-def _render_cause(cause: Cause, rendered: dict[tuple[object, ...], msgspec.Raw]) -> msgspec.Raw:
+def _render_cause(cause: Cause, rendered: dict[int, msgspec.Raw]) -> msgspec.Raw:
     """Returns the cause as JSON; rows of one event share it."""
-    key = (*map(id, cause.changes), *cause.created, -1, *cause.deleted)
-    text = rendered.get(key)
+    text = rendered.get(id(cause))
     if text is None:
         text = msgspec.Raw(_ENCODER.encode(_build_cause(cause)))
         if len(rendered) < MAX_CAUSES:
-            rendered[key] = text
+            rendered[id(cause)] = text
     return text
 
 

@@ -25,7 +25,7 @@ from magistrate.operations.difference.selection import Selection
 from magistrate.operations.difference.states import ComparedState, StateComparison, UnitedReader
 from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.runs import complete_checkpoints
-from magistrate.operations.scheduling import checkpoint, limit_work
+from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
 from magistrate.operations.watch.access_moments import SAMPLE_US, AccessMoments
 from magistrate.operations.watch.revision_log import WrittenRevision
 from magistrate.store.contract.events import Event
@@ -38,6 +38,8 @@ MODEL_KINDS = ("object-type", "policy")
 MAX_ROWS = 20_000
 MAX_BYTES = 8_388_608
 """Limit the rows of one event, and about what they take as JSON (8 MiB)."""
+ROWS_AT_ONCE = 500
+"""Counts the rows that are measured between two looks at the clock."""
 BYTES_OF_A_ROW, BYTES_OF_A_CAUSE = 200, 150
 """Count what takes place in JSON for a row, and for each warrant that caused it."""
 MAX_SELECTIONS = 4
@@ -192,12 +194,12 @@ class AccessCursor:
         )
         if is_timed:
             comparison = await self._add_timed(comparison, changes.selection, work)
-        rows = await self._list_rows(comparison, changes.selection, work)
+        event = await build_event(position, await self._list_rows(comparison, changes.selection, work))
         if has_new_model:
             self._moments.discard()
         self._note_existence(changes.existence)
         self.position, self.model = position, changes.model
-        return self._build_event(rows)
+        return event
 
     def _note_existence(self, existence: Existence) -> None:
         for ref in self._existing:
@@ -226,12 +228,6 @@ class AccessCursor:
         if not all(may_exist) or not (is_changed or comparison.before.model is not comparison.after.model):
             return ()
         return await list_all_rows(self._ctx.store, comparison, selection, MAX_ROWS, work)
-
-    def _build_event(self, rows: Sequence[DifferenceRow] | None) -> AccessEvent | None:
-        if rows is None:
-            return AccessEvent(self.position, None)
-        size = sum(map(measure_row, rows))
-        return AccessEvent(self.position, rows if size <= MAX_BYTES else None, size) if rows else None
 
     async def _resync(self, position: AccessPosition) -> AccessEvent:
         self.position = position
@@ -324,6 +320,18 @@ def build_change(event: Event) -> LoggedChange:
         starts_at=event.starts_at,
         expires_at=event.expires_at,
     )
+
+
+async def build_event(position: AccessPosition, rows: Sequence[DifferenceRow] | None) -> AccessEvent | None:
+    """Returns the event with these rows, None if there are none."""
+    if rows is None:
+        return AccessEvent(position, None)
+    size = 0
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        size += sum(map(measure_row, rows[start : start + ROWS_AT_ONCE]))
+        if is_time_up():
+            await checkpoint()
+    return AccessEvent(position, rows if size <= MAX_BYTES else None, size) if rows else None
 
 
 def measure_row(row: DifferenceRow) -> int:
