@@ -13,6 +13,7 @@ from magistrate.operations.history.times import render_time
 from magistrate.operations.models.policies import put_policies
 from magistrate.operations.paging import read_page_request
 from magistrate.operations.watch import access_steps
+from magistrate.operations.watch.access_snapshot import list_access
 from magistrate.operations.watch.access_steps import AccessCursor, AccessEvent, AccessPosition, begin_cursor
 from magistrate.operations.watch.revision_log import RevisionLog, WrittenRevision
 from tests.operations.node import Node
@@ -163,3 +164,16 @@ async def test_a_difference_over_time_has_what_a_named_policy_changes(node: Node
     page = (await list_difference(ctx, request, wanted, NO_DEMAND)).value
 
     assert [(row.change.id, row.change.is_gained) for row in page.rows] == [("1", False)]
+
+
+async def test_a_snapshot_for_one_subject_tells_objects_apart(node: Node) -> None:
+    await node.define(SHARED)
+    await node.grant("folder:top#viewer@user:ann", "folder:other#viewer@user:bob")
+    await node.grant(*[f"document:{number}#parent@folder:{('top', 'other')[number % 2]}" for number in range(40)])
+    await node.grant("document:4#blocked@user:ann")
+    cursor = await begin(node)
+
+    narrowing = read_narrowing("document#viewer@user", "user:ann", None, None)
+    rows = [row.id async for rows in list_access(node.ctx, narrowing, cursor.position) for row in rows]
+
+    assert rows == sorted(str(number) for number in range(0, 40, 2) if number != 4)

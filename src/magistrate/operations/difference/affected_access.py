@@ -206,6 +206,7 @@ class AffectedSearch:
 
     async def list_everything(self) -> Affected:
         """Returns all that is selected, on every object."""
+        await self.before.run(self.selection.examine(self._work))
         only = self.narrowing.find_subject()
         affected = Affected([], [])
         for of_type, relation in self._targets:

@@ -47,6 +47,7 @@ class Selection:
     def is_concerned(self, object_type: str, relation: str, subject_type: str) -> bool:
         """Returns whether a warrant with these names can affect access that is selected. Takes no step, and examines
         the rules once for the same names."""
+        assert self._is_examined
         names = object_type, relation, subject_type
         if names not in self._concerns:
             self._concerns[names] = self._may_concern(
