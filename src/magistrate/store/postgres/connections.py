@@ -92,6 +92,8 @@ class ConnectionPool:
                 "client_encoding": "utf8",
                 # The raw cursor sends statements as they are; others parse long ones each time.
                 "cursor_factory": psycopg.AsyncRawCursor,
+                # What is prepared has a name that StatementPipeline gives.
+                "prepare_threshold": None,
             },
             min_size=1,
             max_size=connections,

@@ -20,7 +20,7 @@ from magistrate.store.contract.stores import DEFAULT_STORE, build_store
 from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
 from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
 from magistrate.store.postgres.heads import FollowedHead, HeadFollower
-from magistrate.store.postgres.pipeline import Connection
+from magistrate.store.postgres.pipeline import Connection, pipeline_of
 from magistrate.store.postgres.planner_statistics import PlannerStatistics
 from magistrate.store.postgres.writer import GroupWriter, WriterResources
 from magistrate.store.schema_version import SchemaVersion
@@ -57,12 +57,6 @@ class DatabaseClock:
 
 T = TypeVar("T")
 
-
-ROWS_AT_ONCE = 200
-"""Limits the rows that are decoded before others may run: all of them have arrived by then, and take from two
-microseconds to twenty, with the most meta."""
-SECONDS_AT_ONCE = 0.002
-"""Limits for how long rows are decoded before others may run."""
 
 CLOSE_WITHIN_SECONDS = 1.0
 """Limits the wait for statements that have no caller any more; their connections are cut already."""
@@ -216,7 +210,7 @@ class PostgresServer:
     async def synchronize_clock(self) -> None:
         async def once(connection: Connection) -> None:
             sent_at = self._clock.local()
-            [(remote,)] = await (await connection.execute(READ_CLOCK)).fetchall()
+            [(remote,)] = await pipeline_of(connection).run_alone(READ_CLOCK, ())
             self._clock.adjust(sent_at, self._clock.local(), remote)
 
         self._reads += 1
@@ -225,20 +219,11 @@ class PostgresServer:
     async def read(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
         """Implements Database.read; the number of the store is the first value if the statement has that parameter."""
         self._reads += 1
-        statement = number_placeholders(sql)
 
         async def once(connection: Connection) -> Rows:
-            cursor = await connection.execute(statement, values)
-            began_at = time.monotonic()
-            rows: Rows = await cursor.fetchmany(ROWS_AT_ONCE)
-            while len(rows) % ROWS_AT_ONCE == 0 and (batch := await cursor.fetchmany(ROWS_AT_ONCE)):
-                rows += batch
-                if time.monotonic() - began_at > SECONDS_AT_ONCE:
-                    await asyncio.sleep(0)
-                    began_at = time.monotonic()
-            return rows
+            return await pipeline_of(connection).run_alone(sql, values)
 
-        with open_statements(statement):
+        with open_statements(number_placeholders(sql)):
             return await self._read_with(once)
 
     async def schema_version(self) -> SchemaVersion:

@@ -36,6 +36,7 @@ from magistrate.store.postgres.heads import FollowedHead
 from magistrate.store.postgres.pipeline import (
     STATEMENTS_AT_ONCE,
     Connection,
+    OtherSession,
     Statement,
     StatementPipeline,
     pipeline_of,
@@ -141,7 +142,7 @@ class GroupTransaction:
         return GroupChanges(self.head_before.newest, self.head.newest, self._model_revision, changes=logged, mark=mark)
 
     async def roll_back(self) -> None:
-        await self._pipeline.run([(ROLL_BACK, ())])
+        await self._pipeline.run_alone(ROLL_BACK, ())
 
     async def _run_ahead(self, writes: Iterable[QueuedWrite], head: Revision) -> None:
         """Runs scripts as far as they come, each as if all before it had run, until they look up enough."""
@@ -402,7 +403,8 @@ class GroupWriter:
                 if not connection.closed:
                     with suppress(psycopg.Error):  # a connection that is not idle is replaced
                         await transaction.roll_back()
-                raise
+                if not isinstance(error, OtherSession):
+                    raise
             finally:
                 self._shared.statements += transaction.statements
         return results
