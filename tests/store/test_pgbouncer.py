@@ -17,9 +17,11 @@ pytestmark = pytest.mark.anyio
 PROCESSES, WRITES = 3, 20
 
 
-@pytest.mark.parametrize("pool_mode", ["session", "transaction"])
+@pytest.mark.parametrize(
+    ("pool_mode", "pooling"), [("session", "session"), ("transaction", "session"), ("transaction", "transaction")]
+)
 async def test_whoever_used_a_session_before_each_statement_is_the_one_that_was_meant(
-    postgres: PostgresServer, pool_mode: str
+    postgres: PostgresServer, pool_mode: str, pooling: str
 ) -> None:
     """The stores are of several processes, as far as PgBouncer can tell. In sessions of their own they have one each,
     of which there are two."""
@@ -28,7 +30,8 @@ async def test_whoever_used_a_session_before_each_statement_is_the_one_that_was_
     with pooled(postgres, url, pool_mode) as pooled_url:
         migrate_store(settings_for(pooled_url))
         connections = 1 if pool_mode == "session" else 4
-        stores = [await open_store(settings_for(pooled_url, postgres_connections=connections)) for _ in range(count)]
+        settings = settings_for(pooled_url, postgres_connections=connections, database_pooling=pooling)
+        stores = [await open_store(settings) for _ in range(count)]
 
         async def write_and_read(number: int) -> None:
             store = stores[number]
@@ -37,6 +40,10 @@ async def test_whoever_used_a_session_before_each_statement_is_the_one_that_was_
                 await asyncio.gather(store.check(), store.check())
 
         await asyncio.gather(*map(write_and_read, range(count)))
+        if pool_mode == "transaction":
+            with psycopg.connect(pooled_url) as connection:
+                [prepared] = connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() or (None,)
+            assert (prepared == 0) == (pooling == "transaction")
 
         for store in stores:
             await store.close()

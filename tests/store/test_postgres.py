@@ -229,7 +229,7 @@ async def test_a_server_that_accepts_connections_and_answers_nothing_is_connecte
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     url = f"postgresql://ann@127.0.0.1:{port}/d?sslmode=disable&gssencmode=disable"
-    pool = connections.ConnectionPool(url, connections=1, timeout_ms=200)
+    pool = connections.ConnectionPool(url, connections.Pooling(1, timeout_ms=200))
     await pool.open()
 
     try:

@@ -18,8 +18,10 @@ from magistrate.config.settings_table import (
     MOVING_SETTINGS,
     NEVER,
     PREFIX,
+    SESSION,
     SETTINGS,
     STORE_SETTING,
+    TRANSACTION,
     Setting,
     Settings,
     Value,
@@ -100,7 +102,11 @@ def _read_origin(text: str) -> str:
 [SERVICE_KEYS] = [setting for setting in SETTINGS if setting.name == "api_key"]
 [CLIENT_KEY] = [setting for setting in CLIENT_SETTINGS if setting.name == "api_key"]
 
-CHOICES = {"audit_format": ("json", "cloudevents"), "migrate": (AUTO, NEVER)}
+CHOICES = {
+    "audit_format": ("json", "cloudevents"),
+    "migrate": (AUTO, NEVER),
+    "database_pooling": (SESSION, TRANSACTION),
+}
 """Maps settings that are texts to the values that they may have."""
 
 
@@ -133,6 +139,7 @@ STORE_SETTINGS = frozenset(
         "secret_key_file",
         "store_timeout_ms",
         "postgres_connections",
+        "database_pooling",
         "migrate",
         "max_meta_bytes",
         "max_definition_bytes",

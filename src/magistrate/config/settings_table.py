@@ -90,6 +90,7 @@ class Setting:
 
 
 AUTO, NEVER = "auto", "never"
+SESSION, TRANSACTION = "session", "transaction"
 """Are the values of `migrate`."""
 
 ALL_REQUESTS = "all"
@@ -336,6 +337,11 @@ class Settings:
         10_000, "how long to wait for the database before answering with 503", within=(100, 600_000)
     )
     postgres_connections: int = define(10, "the number of PostgreSQL connections per worker", within=(1, 1_000))
+    database_pooling: str = define(
+        SESSION,
+        "what a pooler in front of PostgreSQL gives to each: a session, or, without following prepared statements, a "
+        "transaction, for which statements are planned each time",
+    )
     secret_key_file: str = define(
         "",
         "a file whose first line, 32 random bytes in base64 or hex, encrypts the session keys in the database; "

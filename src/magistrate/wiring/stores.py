@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from magistrate.config.database_url import PostgresUrl, SqliteUrl
-from magistrate.config.settings_table import NEVER, Settings
+from magistrate.config.settings_table import NEVER, SESSION, Settings
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stores import Stores
 from magistrate.store.database import Observer, observe_nothing
@@ -67,6 +67,7 @@ async def open_stores(settings: Settings, observer: Observer = observe_nothing) 
 
             return await open_sqlite(path, settings.store_timeout_ms, observer, sealing)
         case PostgresUrl(conninfo):
+            from magistrate.store.postgres.connections import Pooling
             from magistrate.store.postgres.database import open_postgres
             from magistrate.store.postgres.password import PasswordCommand
 
@@ -74,9 +75,12 @@ async def open_stores(settings: Settings, observer: Observer = observe_nothing) 
             if settings.database_password_command:
                 command = PasswordCommand(settings.database_password_command, settings.store_timeout_ms)
                 completed = partial(command.complete_in_thread, conninfo)
-            return await open_postgres(
-                completed, settings.postgres_connections, settings.store_timeout_ms, observer, sealing=sealing
+            pooling = Pooling(
+                settings.postgres_connections,
+                settings.store_timeout_ms,
+                has_sessions=settings.database_pooling == SESSION,
             )
+            return await open_postgres(completed, pooling, observer, sealing=sealing)
 
 
 def reach_store(settings: Settings) -> None:

@@ -18,7 +18,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from magistrate.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
 from magistrate.store.contract.database_use import PoolCounts
 from magistrate.store.postgres.migration import whole_seconds
-from magistrate.store.postgres.pipeline import Connection
+from magistrate.store.postgres.pipeline import Connection, pipeline_of
 from magistrate.store.schema_version import OTHER_SCHEMA
 from magistrate.store.sql.postgres import CHECK_CLIENT
 
@@ -51,6 +51,16 @@ Conninfo = str | Callable[[], Awaitable[str]]
 _UNAVAILABLE = (psycopg.OperationalError, errors.ReadOnlySqlTransaction, PoolTimeout, PoolClosed, TimeoutError)
 
 
+@dataclass(frozen=True, slots=True)
+class Pooling:
+    """Says how many connections a process keeps, and how long it waits for one and for the server. Without
+    `has_sessions`, a pooler gives each transaction another session of the server, so nothing is prepared there."""
+
+    connections: int
+    timeout_ms: int
+    has_sessions: bool = True
+
+
 @dataclass(slots=True)
 class ConnectionUse:
     """Represents the use that one read or group of writes makes of the pool, and the connection that it has now.
@@ -78,17 +88,18 @@ class ConnectionUse:
 class ConnectionPool:
     """Lends autocommit connections."""
 
-    def __init__(self, conninfo: Conninfo, connections: int, timeout_ms: int) -> None:
+    def __init__(self, conninfo: Conninfo, pooling: Pooling) -> None:
         self.lost = 0
         """Counts the connections that were closed while they were used."""
         self._drained_at = 0.0
-        self._timeout = timeout_ms / 1000
-        self._check_interval_ms = min(CHECK_INTERVAL_MS, timeout_ms)
+        self._timeout = pooling.timeout_ms / 1000
+        self._check_interval_ms = min(CHECK_INTERVAL_MS, pooling.timeout_ms)
+        self._has_sessions = pooling.has_sessions
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             kwargs={
                 "autocommit": True,
-                "connect_timeout": whole_seconds(timeout_ms),
+                "connect_timeout": whole_seconds(pooling.timeout_ms),
                 "client_encoding": "utf8",
                 # The raw cursor sends statements as they are; others parse long ones each time.
                 "cursor_factory": psycopg.AsyncRawCursor,
@@ -96,11 +107,11 @@ class ConnectionPool:
                 "prepare_threshold": None,
             },
             min_size=1,
-            max_size=connections,
+            max_size=pooling.connections,
             timeout=self._timeout,
             reconnect_timeout=RECONNECT_SECONDS,
             reconnect_failed=_connect_again,
-            configure=self._end_abandoned_statements,
+            configure=self._prepare_connection,
             open=False,
         )
 
@@ -125,6 +136,10 @@ class ConnectionPool:
 
     async def close(self) -> None:
         await self._pool.close()
+
+    async def _prepare_connection(self, connection: Connection) -> None:
+        pipeline_of(connection).is_naming = self._has_sessions
+        await self._end_abandoned_statements(connection)
 
     async def _end_abandoned_statements(self, connection: Connection) -> None:
         """Makes the server end a statement soon after its connection was closed on this side. Otherwise it would notice

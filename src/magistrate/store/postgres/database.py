@@ -18,7 +18,7 @@ from magistrate.store.contract.database_use import HeadLocks
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
 from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
-from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
+from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, Pooling, translate_error
 from magistrate.store.postgres.heads import FollowedHead, HeadFollower
 from magistrate.store.postgres.pipeline import Connection, pipeline_of
 from magistrate.store.postgres.planner_statistics import PlannerStatistics
@@ -64,14 +64,13 @@ CLOSE_WITHIN_SECONDS = 1.0
 
 async def open_postgres(
     conninfo: Conninfo,
-    connections: int,
-    timeout_ms: int,
+    pooling: Pooling,
     observer: Observer = observe_nothing,
     sealing: Sealing = UNSEALED,
 ) -> SqlStores:
     """Opens the stores of a migrated database. Raises StoreUnavailable, or SchemaMismatch if the database is
     not migrated."""
-    server = PostgresServer(conninfo, connections, timeout_ms, observer)
+    server = PostgresServer(conninfo, pooling, observer)
     try:
         await server.open()
         [row] = await server.read(FIND_STORE, (DEFAULT_STORE,))
@@ -164,12 +163,12 @@ class PostgresDatabase:
 class PostgresServer:
     """Represents a database with the connections of this process, which all stores in it share."""
 
-    def __init__(self, conninfo: Conninfo, connections: int, timeout_ms: int, observer: Observer) -> None:
-        self._timeout = timeout_ms / 1000
+    def __init__(self, conninfo: Conninfo, pooling: Pooling, observer: Observer) -> None:
+        self._timeout = pooling.timeout_ms / 1000
         self._reads = 0
         self._clock = DatabaseClock()
         self._abandoned: set[asyncio.Task[Any]] = set()
-        self._pool = ConnectionPool(conninfo, connections, timeout_ms)
+        self._pool = ConnectionPool(conninfo, pooling)
         self.count_connections = self._pool.count_connections
         self._statistics = PlannerStatistics(self._read_with)
         self.analyze = self._statistics.analyze
