@@ -5,16 +5,22 @@ import asyncio
 import psycopg
 import pytest
 
+from magistrate.engine.names import ObjectId, TypeName
 from magistrate.errors import StoreUnavailable
+from magistrate.store.contract.new_rows import NewObject, Stamp
+from magistrate.store.contract.store import Store
 from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer
 from tests.running import settings_for
 from tests.store.pgbouncer import pooled
-from tests.store.test_postgres import put
 
 pytestmark = pytest.mark.anyio
 
 PROCESSES, WRITES = 3, 20
+
+
+async def put(store: Store, object_id: str) -> None:
+    await store.put_objects([NewObject(TypeName("d"), ObjectId(object_id), None)], Stamp("ann", 1))
 
 
 @pytest.mark.parametrize(
@@ -23,8 +29,8 @@ PROCESSES, WRITES = 3, 20
 async def test_whoever_used_a_session_before_each_statement_is_the_one_that_was_meant(
     postgres: PostgresServer, pool_mode: str, pooling: str
 ) -> None:
-    """The stores are of several processes, as far as PgBouncer can tell. In sessions of their own they have one each,
-    of which there are two."""
+    """The stores are of several processes, as far as PgBouncer knows. In sessions of their own they have one each, of
+    which there are two."""
     count = 2 if pool_mode == "session" else PROCESSES
     url = postgres.new_url()
     with pooled(postgres, url, pool_mode) as pooled_url:

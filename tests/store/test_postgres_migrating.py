@@ -14,6 +14,7 @@ from magistrate.config.database_url import PostgresUrl, read_database_url
 from magistrate.errors import StoreUnavailable
 from magistrate.store import migration as migrate
 from magistrate.store.postgres.migration import migrate_postgres
+from magistrate.store.sql.postgres import LOCK_MIGRATIONS
 from magistrate.store.sql.schema import CREATE_TABLE
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.stores import migrate_store
@@ -143,8 +144,19 @@ def test_an_up_to_date_database_needs_no_lock(postgres: PostgresServer) -> None:
     migrate_store(settings_for(url))
 
     with psycopg.connect(url) as migrating:
-        migrating.execute("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")
+        migrating.execute(LOCK_MIGRATIONS)
         migrate_store(settings_for(url_with_role(url, "reader", "SELECT"), store_timeout_ms=200))
+
+
+def test_a_migration_waits_for_another_one(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    migrate_store(settings_for(url))
+
+    with psycopg.connect(url) as migrating:
+        migrating.execute(LOCK_MIGRATIONS)
+        with pytest.raises(StoreUnavailable, match="timed out waiting for the locks of other sessions"):
+            upgrade(url, timeout_ms=200)
+    upgrade(url)
 
 
 def test_a_table_of_this_name_in_another_schema_is_left_alone(postgres: PostgresServer) -> None:

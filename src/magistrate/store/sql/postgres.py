@@ -65,8 +65,9 @@ HAS_MIGRATIONS = "SELECT to_regclass(quote_ident(current_schema()) || '.migratio
 """Looks where the table would be created: IF NOT EXISTS alone demands the privilege to create it even if it exists.
 Another schema of the search path may have a table of that name that is not ours."""
 
-LOCK_MIGRATIONS = "LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE"
-"""Makes other processes that migrate wait until the end of the transaction. None that reads the table waits for it."""
+LOCK_MIGRATIONS = "SELECT number FROM migration ORDER BY number LIMIT 1 FOR UPDATE"
+"""Makes other processes that migrate wait until the end of the transaction. None that reads the table waits for it.
+Without a row, this transaction has made the table, which nobody else sees yet."""
 # Does nothing on servers before PostgreSQL 14, which do not know the parameter, and leaves one alone that is set.
 CHECK_CLIENT = """
 SELECT set_config('client_connection_check_interval', $1, false)
