@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).parents[1] / "src"
+ROOT = Path(__file__).parents[1]
+SOURCES = (ROOT / "src", ROOT / "clients" / "python" / "src")
 
 ARTICLES_AND_PRONOUNS = {
     "a",
@@ -39,7 +40,8 @@ def list_fragments(text: str) -> Iterator[str]:
 
 
 def test_the_first_line_of_a_docstring_is_a_sentence() -> None:
-    fragments = {path.relative_to(SRC): [*list_fragments(path.read_text())] for path in SRC.rglob("*.py")}
+    paths = [path for folder in SOURCES for path in folder.rglob("*.py")]
+    fragments = {path.relative_to(ROOT): [*list_fragments(path.read_text())] for path in paths}
 
     assert {path: names for path, names in fragments.items() if names} == {}
 
