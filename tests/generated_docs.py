@@ -116,7 +116,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/monitoring.md": {"metrics": metrics_table, "alerts": alerts_table},
     "docs/v1.md": {"routes": v1_routes_table},
     "docs/fga-v1.md": {"routes": fga_routes_table},
-    "docs/clients.md": {
+    "docs/warrant-sdks.md": {
         "warrant-python": lambda: methods_table(WARRANT_PYTHON),
         "warrant-node": lambda: methods_table(WARRANT_NODE),
         "warrant-js": lambda: methods_table(WARRANT_JS),

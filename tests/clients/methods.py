@@ -8,7 +8,7 @@ import yaml
 from tests.running import KEY, Client
 
 FOLDER = Path(__file__).parent
-DOCUMENT = FOLDER.parents[1] / "docs" / "clients.md"
+DOCUMENT = FOLDER.parents[1] / "docs" / "warrant-sdks.md"
 
 MethodTable = dict[str, dict[str, str | None]]
 """By scenario and method: `DELETE /v2/objects/{objectType}/{objectId}`, with ` (array)` if the body is one; None if
@@ -37,7 +37,7 @@ def is_request(told: str | None, sent: str) -> bool:
 
 
 def methods_table(table: MethodTable) -> str:
-    """The table for docs/clients.md."""
+    """The table for docs/warrant-sdks.md."""
     rows = [
         f"| `{method}` | {f'`{request}`' if request else 'nothing'} | {scenario} |"
         for scenario, methods in table.items()
@@ -47,7 +47,7 @@ def methods_table(table: MethodTable) -> str:
 
 
 def example_of(language: str, service: Client) -> str:
-    """The first example in this language of docs/clients.md, pointed at the service."""
+    """The first example in this language of docs/warrant-sdks.md, pointed at the service."""
     _, _, rest = DOCUMENT.read_text().partition(f"```{language}\n")
     code, _, _ = rest.partition("```")
     assert "http://127.0.0.1:8000" in code

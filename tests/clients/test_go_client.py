@@ -135,6 +135,19 @@ def test_its_readme_prints_what_it_says_in_a_clean_folder(database_url: str, tmp
     assert [text for text in said if text not in printed[1].splitlines()] == []
 
 
+def test_the_page_of_clients_shows_what_it_answers(database_url: str, tmp_path: Path) -> None:
+    [piece] = re.findall(r"```go\n(.*?)```", (ROOT / "docs" / "clients.md").read_text(), re.DOTALL)
+    (tmp_path / "main.go").write_text(join_pieces([piece]))
+    run_go("go", "mod", "init", "app.example", folder=tmp_path)
+    run_go("go", "mod", "edit", f"-require={MODULE}@v{__version__}", f"-replace={MODULE}={FOLDER}", folder=tmp_path)
+
+    with example_service(database_url) as url:
+        variables = {"MAGISTRATE_URL": url, "MAGISTRATE_API_KEY": KEY}
+        printed = run_go("go", "run", ".", folder=tmp_path, variables=variables)
+
+    assert printed == "true <nil>\n"
+
+
 def join_pieces(pieces: list[str]) -> str:
     """A program that runs each piece of the README in a function of its own."""
     functions = [

@@ -1,5 +1,5 @@
-"""Client libraries that no registry offers, by the requests they send (docs/clients.md#other-libraries): warrant-node
-6, warrant-go 6 with the command line that is built on it, warrant-java 4 and warrant-js."""
+"""Client libraries that no registry offers, by the requests they send (docs/warrant-sdks.md#other-libraries):
+warrant-node 6, warrant-go 6 with the command line that is built on it, warrant-java 4 and warrant-js."""
 
 import json
 from base64 import urlsafe_b64decode as b64decode

@@ -1,5 +1,5 @@
 """The libraries for Node and for browsers, as installed from npm, against the service (docs/compatibility.md#v1 and
-docs/clients.md#other-libraries)."""
+docs/warrant-sdks.md#other-libraries)."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""warrant-python, as installed from its registry, against the service (docs/clients.md#warrant-python)."""
+"""warrant-python, as installed from its registry, against the service (docs/warrant-sdks.md#warrant-python)."""
 
 from collections.abc import Iterator
 
@@ -76,7 +76,7 @@ def test_tokens_go_there_and_back(service: Client) -> None:
 
 
 def test_the_sdk_misreads_meta_that_looks_like_an_answer(service: Client) -> None:
-    """Not ours to fix: docs/clients.md warns of it."""
+    """Not ours to fix: docs/warrant-sdks.md warns of it."""
     Object.create("role", "mis-1", {"subject": "algebra"})
     Object.create("role", "mis-2", {"where": {"objectType": "room", "objectId": "2"}})
     Warrant.create("role", "mis-1", "member", Subject("user", "mis-ann"))

@@ -1,4 +1,4 @@
-"""@workos-inc/node, as installed from npm, against /fga/v1 (docs/clients.md#workos)."""
+"""@workos-inc/node, as installed from npm, against /fga/v1 (docs/warrant-sdks.md#workos)."""
 
 import json
 import subprocess

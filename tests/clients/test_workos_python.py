@@ -1,4 +1,4 @@
-"""workos, as installed from its registry, against /fga/v1 (docs/clients.md#workos)."""
+"""workos, as installed from its registry, against /fga/v1 (docs/warrant-sdks.md#workos)."""
 
 import inspect
 from collections.abc import Callable, Iterator

@@ -1,0 +1,41 @@
+"""The examples of docs/clients.md in TypeScript; those in other languages are run with the tests of their clients."""
+
+import re
+from pathlib import Path
+
+from tests.clients.typescript_package import run_in
+from tests.generated_docs import ROOT
+from tests.running import KEY, Client
+
+PAGE = (ROOT / "docs" / "clients.md").read_text()
+MODEL = """version 1.0
+type user
+type document
+    relation viewer [user]
+    relation can-read []
+    inherit can-read if relation viewer
+"""
+
+
+def read_example(language: str) -> str:
+    [example] = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return str(example)
+
+
+def test_the_example_in_typescript_allows_what_it_has_written(typescript_folder: Path, shared_client: Client) -> None:
+    written = shared_client.put("/v2/model", content=MODEL.encode(), headers={"content-type": "text/plain"})
+    assert written.status_code == 200, written.text
+    (typescript_folder / "page.mjs").write_text(read_example("ts"))
+    environment = {"MAGISTRATE_URL": str(shared_client.base_url).rstrip("/"), "MAGISTRATE_API_KEY": KEY}
+
+    assert run_in(typescript_folder, "node", "page.mjs", environment=environment) == "true\n"
+
+
+def test_the_example_in_react_has_the_types_of_the_client(typescript_folder: Path) -> None:
+    source = f"""import {{ Client }} from "@magistrate/client";
+declare const client: Client;
+{read_example("tsx")}"""
+    (typescript_folder / "tests" / "page.tsx").write_text(source)
+
+    run_in(typescript_folder, "node_modules/.bin/tsc", "--noEmit", "-p", "tests")
+    (typescript_folder / "tests" / "page.tsx").unlink()
