@@ -27,6 +27,7 @@ from tests.generated_docs import ROOT
 from tests.processes.served_processes import free_port, wait_for
 from tests.processes.starting import start_process
 from tests.worker_memory import needed_bytes
+from tests.workflows import read_workflow
 
 SERVICE_VARIABLES = {setting.variable for setting in SETTINGS}
 MAX_EXPOSURE = "20"
@@ -283,12 +284,6 @@ def test_the_same_packages_have_the_same_bill_of_materials() -> None:
 
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"), key=str)
-
-
-def read_workflow(path: Path) -> dict[str, Any]:
-    """Returns a workflow; its key `on` is a boolean in YAML 1.1."""
-    workflow: dict[str, Any] = {str(key): value for key, value in yaml.safe_load(path.read_text()).items()}
-    return workflow
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
