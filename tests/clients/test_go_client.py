@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,10 +18,12 @@ from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.stores import migrate_store
 from tests.clients.conformance.driver import conformance_service, run_conformance
 from tests.generated_docs import ROOT
+from tests.processes.starting import start_process
 from tests.running import KEY, running_service, settings_for
 
 FOLDER = ROOT / "clients" / "go"
 README = (FOLDER / "README.md").read_text()
+EXAMPLE = ROOT / "examples" / "go-documents"
 MODULE = "magistrate.example/clients/go"
 OLDEST = (1, 23)
 DEADLINE_SECONDS = 240
@@ -133,6 +136,39 @@ def test_its_readme_prints_what_it_says_in_a_clean_folder(database_url: str, tmp
     said = [text for piece in pieces for line in re.findall(r"// (.*)", piece) for text in line.split(", ")]
     assert len(said) > 6
     assert [text for text in said if text not in printed[1].splitlines()] == []
+
+
+def test_the_example_server_answers_what_its_readme_shows(database_url: str, tmp_path: Path) -> None:
+    program = tmp_path / "documents"
+    assert run_go("gofmt", "-l", ".", folder=EXAMPLE) == ""
+    run_go("go", "vet", ".", folder=EXAMPLE)
+    run_go("go", "build", "-o", program, ".", folder=EXAMPLE)
+    blocks = re.findall(r"```console\n(.*?)```", (EXAMPLE / "README.md").read_text(), re.DOTALL)
+    shown = [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
+    (tmp_path / "curl").write_text(f'#!/bin/sh\nexec {sys.executable} {ROOT}/tests/curl.py "$@"\n')
+    (tmp_path / "curl").chmod(0o755)
+
+    with example_service(database_url) as url:
+        own = {"MAGISTRATE_URL": url, "MAGISTRATE_API_KEY": KEY, "PORT": "0"}
+        process = start_process([program], environment=os.environ | own, errors=subprocess.DEVNULL)
+        assert process.stdout is not None
+        try:
+            address = process.stdout.readline().split()[-1]
+            answered = [
+                subprocess.run(
+                    ["sh", "-c", command.replace("http://127.0.0.1:8080", address)],
+                    env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+                    capture_output=True,
+                    text=True,
+                ).stdout
+                for command, _ in shown
+            ]
+        finally:
+            process.kill()
+            process.communicate()
+
+    assert len(shown) == 5
+    assert answered == [output for _, output in shown]
 
 
 def test_the_page_of_clients_shows_what_it_answers(database_url: str, tmp_path: Path) -> None:
