@@ -606,14 +606,18 @@ async def define(node: Node) -> None:
     await node.context.store.put_object_types(types, lambda model: None, node.context.stamp("ann"))
 
 
-async def grant(node: Node, written: str, expires_at: int | None = None) -> str:
-    """Writes a warrant, and returns the token."""
+async def grant(node: Node, *written: str, expires_at: int | None = None) -> str:
+    """Creates warrants in one write, and returns the token."""
+    new = [_read_warrant(each, expires_at) for each in written]
+    stored = await node.context.store.put_warrants(new, lambda model: None, node.context.stamp("ann"))
+    return write_token(node.context.store.identity, await node.context.store.identify(stored.revision))
+
+
+def _read_warrant(written: str, expires_at: int | None) -> NewWarrant:
     ref, _, rest = written.partition("#")
     relation, _, subject = rest.partition("@")
     to = Subject(TypeName(subject.partition(":")[0]), ObjectId(subject.partition(":")[2]))
-    new = NewWarrant(object_ref(*ref.split(":")), RelationName(relation), to, expires_at=expires_at)
-    stored = await node.context.store.put_warrants([new], lambda model: None, node.context.stamp("ann"))
-    return write_token(node.context.store.identity, await node.context.store.identify(stored.revision))
+    return NewWarrant(object_ref(*ref.split(":")), RelationName(relation), to, expires_at=expires_at)
 
 
 async def test_access_that_is_gained_and_lost_is_delivered(node: Node, receiver: WebhookReceiver) -> None:
@@ -645,10 +649,34 @@ async def test_access_that_is_gained_and_lost_is_delivered(node: Node, receiver:
         assert (row["objectId"], row["relation"], row["subject"]) == ("a", "viewer", subject)
 
 
+async def test_a_long_message_about_access_is_the_same_from_wherever_it_is_reached(
+    node: Node, receiver: WebhookReceiver
+) -> None:
+    await define(node)
+    [earlier] = await node.put("before")
+    await node.put(*map(str, range(150)))
+    await make(node, receiver.url, ACCESS)
+    before = write_token(node.context.store.identity, (await node.webhook()).position)
+    token = await grant(node, *(f"document:{number}#viewer@user:ann" for number in range(200)))
+    await node.deliverer.look()
+    await wait_for(receiver, 1)
+    await node.deliverer.stop()
+    await replay_webhook(node.context, "hook-1", earlier)
+
+    await node.deliverer.look()
+    await wait_for(receiver, 2)
+
+    first, second = receiver.received
+    assert (first.id, first.body) == (second.id, second.body)
+    of = "document%23viewer%40user"
+    assert first.data == {"token": token, "watch": f"https://us.example/v2/watch/access?of={of}&since={before}"}
+    verify(first)
+
+
 async def test_access_that_ends_with_time_is_delivered_when_it_does(node: Node, receiver: WebhookReceiver) -> None:
     await define(node)
     await make(node, receiver.url, ACCESS)
-    await grant(node, "document:a#viewer@user:ann", node.clock.now() + 5 * SECOND)
+    await grant(node, "document:a#viewer@user:ann", expires_at=node.clock.now() + 5 * SECOND)
     await node.deliverer.look()
     while not (await node.context.store.list_webhook_attempts("hook-1")).value:
         await asyncio.sleep(0.005)

@@ -21,7 +21,7 @@ from magistrate.errors import InvalidParameter, MagistrateError, NotFound, NotRe
 from magistrate.operations.context import Context
 from magistrate.operations.difference.filters import read_narrowing
 from magistrate.operations.scheduling import checkpoint, is_time_up
-from magistrate.operations.watch.access_feed import Start, find_feeds
+from magistrate.operations.watch.access_feed import RenderedAccess, Start, find_feeds
 from magistrate.operations.watch.revision_log import RevisionBatch, WrittenRevision
 from magistrate.operations.webhooks.counts import DEAD, DELIVERED, FAILED, GONE, DeliveryCounts
 from magistrate.operations.webhooks.messages import LongMessage, MessageBuilder
@@ -110,7 +110,7 @@ class WebhookDelivery:
         async with aclosing(find_feeds(self._ctx).follow(self._ctx, narrowing, start)) as batches:
             async for batch in batches:
                 for event in batch.events:
-                    message = self._builder.build_access(self._webhook, event, (self._position, self._position_at))
+                    message = await self._build_access(event)
                     if not await self._deliver(message, event.position.id, event.position.time):
                         return
                 self._position, self._position_at = batch.position.id, batch.position.time
@@ -152,8 +152,18 @@ class WebhookDelivery:
         try:
             return self._builder.build(self._webhook, written)
         except LongMessage:
-            before = await self._ctx.store.identify(Revision(written.id.revision - 1))
-            return self._builder.build_pointer(self._webhook, written, before)
+            return self._builder.build_pointer(self._webhook, written, await self._find_before(written.id))
+
+    async def _build_access(self, event: RenderedAccess) -> OutgoingMessage:
+        try:
+            return self._builder.build_access(self._webhook, event)
+        except LongMessage:
+            before = await self._find_before(event.position.id)
+            return self._builder.build_access_pointer(self._webhook, event, before)
+
+    async def _find_before(self, written: RevisionId) -> RevisionId:
+        """Returns the revision behind which a watch begins with this one."""
+        return await self._ctx.store.identify(Revision(written.revision - 1))
 
     async def _write_in_time(self) -> None:
         if time.monotonic() - self._leased_at >= WRITE_EVERY_SECONDS:

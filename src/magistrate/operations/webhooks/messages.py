@@ -9,7 +9,6 @@ import msgspec
 
 from magistrate.operations.consistency import write_token
 from magistrate.operations.history.times import render_time
-from magistrate.operations.watch.access_events import render_id
 from magistrate.operations.watch.access_feed import RenderedAccess
 from magistrate.operations.watch.access_steps import AccessPosition
 from magistrate.operations.watch.revision_log import WrittenRevision
@@ -58,22 +57,23 @@ class MessageBuilder:
         data = {"token": token, "watch": self._point_to(webhook.filter, before)}
         return OutgoingMessage(_identify(webhook, written.id), self._render(webhook, written.written_at, data))
 
-    def build_access(
-        self, webhook: StoredWebhook, event: RenderedAccess, before: tuple[RevisionId, int]
-    ) -> OutgoingMessage:
-        """Returns the message about access that was gained and lost. `before` is where the webhook was."""
-        position = event.position
-        moment = "" if position.time == position.reached_at else f"_{position.time}"
-        body = self._wrap(ACCESS, position.time, event.json)
+    def build_access(self, webhook: StoredWebhook, event: RenderedAccess) -> OutgoingMessage:
+        """Returns the message about access that was gained and lost. Raises LongMessage if it would be too long."""
+        body = self._wrap(ACCESS, event.position.time, event.json)
         if len(body) >= MAX_BODY_BYTES:
-            since = render_id(self._identity, AccessPosition(*before, reached_at=-1))
-            parameters = urlencode([("of", ",".join(webhook.filter.of)), ("since", since)])
-            data = {
-                "token": write_token(self._identity, position.id),
-                "watch": f"{self._watch_url}/access?{parameters}",
-            }
-            body = self._wrap(ACCESS, position.time, _ENCODER.encode(data))
-        return OutgoingMessage(f"{_identify(webhook, position.id)}{moment}", body)
+            raise LongMessage
+        return OutgoingMessage(_identify_moment(webhook, event.position), body)
+
+    def build_access_pointer(
+        self, webhook: StoredWebhook, event: RenderedAccess, before: RevisionId
+    ) -> OutgoingMessage:
+        """Returns the message that says where to read it, given the revision before that of the event. That may repeat
+        what time alone has changed since, but does not depend on where the webhook was."""
+        position = event.position
+        parameters = urlencode([("of", ",".join(webhook.filter.of)), ("since", write_token(self._identity, before))])
+        data = {"token": write_token(self._identity, position.id), "watch": f"{self._watch_url}/access?{parameters}"}
+        body = self._wrap(ACCESS, position.time, _ENCODER.encode(data))
+        return OutgoingMessage(_identify_moment(webhook, position), body)
 
     def build_skip(self, webhook: StoredWebhook, position: RevisionId, at: int) -> OutgoingMessage:
         """Returns the message that says that changes between the position of a webhook and this one were skipped."""
@@ -110,6 +110,12 @@ class MessageBuilder:
 def _identify(webhook: StoredWebhook, written: RevisionId) -> str:
     """Returns the id of the message about a revision, which has no full stop, because signatures separate by them."""
     return f"msg_{webhook.id.replace('-', '')}_{written.revision}_{written.bits or 0:08x}"
+
+
+def _identify_moment(webhook: StoredWebhook, position: AccessPosition) -> str:
+    """Returns the id of the message about a position of the effective feed."""
+    moment = "" if position.time == position.reached_at else f"_{position.time}"
+    return f"{_identify(webhook, position.id)}{moment}"
 
 
 def _select_rows(only: WebhookFilter) -> WatchFilter:
