@@ -91,6 +91,14 @@ class WebhookReceiver:
         self.released.wait(60)
         handler.close_connection = True
 
+    def answer_slowly(self, handler: SilentHandler) -> None:
+        """A head that comes byte by byte, without an end."""
+        handler.close_connection = True
+        with suppress(OSError):
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Name: ")
+            while not self.released.wait(0.02):
+                handler.wfile.write(b"x")
+
     def wait_for(self, number: int) -> None:
         """Waits until so many messages have been received."""
         deadline = time.monotonic() + 60

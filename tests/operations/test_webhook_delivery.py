@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from magistrate.store.contract.webhooks import NewWebhook, StoredWebhook, Webhoo
 from magistrate.wiring.contexts import open_contexts
 from magistrate.wiring.stores import migrate_store
 from tests.certificates import Authority
+from tests.http_server import SilentHandler
 from tests.running import settings_for
 from tests.webhook_receiver import (
     Answer,
@@ -250,11 +252,15 @@ async def test_what_a_receiver_does_wrong_is_attempted_again_in_order(
     assert [bool(attempt.failure) for attempt in reversed(listed)] == [True] * 3 + [False] * 3
 
 
+@pytest.mark.parametrize("answer", [WebhookReceiver.never_answer, WebhookReceiver.answer_slowly])
 async def test_a_receiver_that_never_answers_holds_nobody(
-    node: Node, receiver: WebhookReceiver, monkeypatch: pytest.MonkeyPatch
+    node: Node,
+    receiver: WebhookReceiver,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[[WebhookReceiver, SilentHandler], None],
 ) -> None:
     monkeypatch.setattr(receiver_client, "TIMEOUT_SECONDS", 0.2)
-    receiver.answers.append(receiver.never_answer)
+    receiver.answers.append(partial(answer, receiver))
     await make(node, receiver.url)
     await node.put("a")
 
