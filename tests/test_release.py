@@ -74,7 +74,7 @@ def test_every_package_is_built_and_published() -> None:
         path.parent for name in ("pyproject.toml", "package.json", "go.mod") for path in ROOT.glob(f"clients/*/{name}")
     }
 
-    assert {"typescript", "go"} <= {folder.name for folder in folders} <= {"python", "typescript", "go"}
+    assert {folder.name for folder in folders} == {"python", "typescript", "go"}
     assert "git ls-files pyproject.toml 'clients/*/pyproject.toml'" in built
     assert "npm pack --pack-destination ../../dist" in built
     assert "uv publish --trusted-publishing always dist/*.whl dist/*.tar.gz" in published

@@ -1,6 +1,9 @@
-"""The examples of docs/clients.md in TypeScript; those in other languages are run with the tests of their clients."""
+"""The examples of docs/clients.md; that in Go is run with the tests of its client."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.clients.typescript_package import run_in
@@ -22,11 +25,24 @@ def read_example(language: str) -> str:
     return str(example)
 
 
-def test_the_example_in_typescript_allows_what_it_has_written(typescript_folder: Path, shared_client: Client) -> None:
-    written = shared_client.put("/v2/model", content=MODEL.encode(), headers={"content-type": "text/plain"})
+def write_model(service: Client) -> dict[str, str]:
+    """The environment of a client of the service, which has the model of the examples."""
+    written = service.put("/v2/model", content=MODEL.encode(), headers={"content-type": "text/plain"})
     assert written.status_code == 200, written.text
+    return {"MAGISTRATE_URL": str(service.base_url).rstrip("/"), "MAGISTRATE_API_KEY": KEY}
+
+
+def test_the_example_in_python_allows_what_it_has_written(shared_client: Client) -> None:
+    environment = os.environ | write_model(shared_client)
+    command = [sys.executable, "-c", read_example("python")]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+
+    assert (ran.stdout, ran.stderr) == ("True\n", "")
+
+
+def test_the_example_in_typescript_allows_what_it_has_written(typescript_folder: Path, shared_client: Client) -> None:
+    environment = write_model(shared_client)
     (typescript_folder / "page.mjs").write_text(read_example("ts"))
-    environment = {"MAGISTRATE_URL": str(shared_client.base_url).rstrip("/"), "MAGISTRATE_API_KEY": KEY}
 
     assert run_in(typescript_folder, "node", "page.mjs", environment=environment) == "true\n"
 
