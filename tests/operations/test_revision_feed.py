@@ -13,7 +13,7 @@ from magistrate.errors import HistoryReplaced, NotRetained, RevisionLost, StoreD
 from magistrate.operations.context import Context
 from magistrate.operations.watch import revision_feed, revision_log
 from magistrate.operations.watch.revision_feed import FeedMemory, RevisionFeed
-from magistrate.operations.watch.revision_log import RevisionBatch, RevisionLog, WrittenRevision
+from magistrate.operations.watch.revision_log import RevisionBatch, RevisionLog, RevisionPage, WrittenRevision
 from magistrate.operations.writes.objects import delete_objects
 from magistrate.store.contract.revisions import RevisionId
 from tests.databases import dump, restore
@@ -340,3 +340,24 @@ async def test_a_signal_for_a_write_that_was_read_already_does_not_keep_the_even
         [written] = await take(batches, 1)
 
     assert objects_of([written]) == ["1"]
+
+
+async def test_a_read_goes_on_when_the_last_reader_leaves(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Breaking a statement off costs its connection to PostgreSQL, and is a line about an outage in the log."""
+    begun, ended = asyncio.Event(), asyncio.Event()
+    read_page = RevisionLog.read_page
+
+    async def note_read(log: RevisionLog, after: RevisionId) -> RevisionPage:
+        begun.set()
+        page = await read_page(log, after)
+        ended.set()
+        return page
+
+    async with following(node.ctx):
+        monkeypatch.setattr(RevisionLog, "read_page", note_read)
+        await node.grant(grant(1))
+        await asyncio.wait_for(begun.wait(), 60)
+        assert not ended.is_set()
+
+    await asyncio.wait_for(ended.wait(), 60)
+    assert node.ctx.feed.memory.measure().bytes == 0

@@ -152,6 +152,7 @@ class LogFollower:
         memory.feeds += 1
         store.known.write_observers.add(self._wake.set)
         self._task = _start(self._follow())
+        """Ends by itself soon after the follower has."""
 
     def evict_oldest(self) -> None:
         """Evicts the oldest revision of the tail."""
@@ -170,7 +171,7 @@ class LogFollower:
         self._memory.feeds -= 1
         self._memory.remove(self)
         self._tail, self._first = [], 0
-        self._task.cancel()
+        self._wake.set()  # cancelling the task could break off a statement, which costs its connection
         self.notify()
 
     async def require_begun(self) -> None:
@@ -234,7 +235,7 @@ class LogFollower:
 
     async def _follow(self) -> None:
         try:
-            while True:
+            while self.ended is None:
                 await self._follow_or_pause()
         except RevisionLost:
             self.close(HistoryReplaced())
@@ -266,6 +267,8 @@ class LogFollower:
             self._tail_after = self.newest.revision
             self.notify()
         page = await self._log.read_page(self.newest)
+        if self.ended is not None:
+            return
         if page.is_ahead:
             raise HistoryReplaced
         if page.batch.newest != self.newest:
@@ -281,8 +284,8 @@ class LogFollower:
         self.notify()
 
     async def _wait_for_writes(self, mark: Mark) -> None:
-        """Waits until something was written since a mark, or may have been."""
-        while True:
+        """Waits until something was written since a mark, or may have been, or it has ended."""
+        while self.ended is None:
             is_cheap = self._store.is_newest(mark)
             await self._pause(max(LOOK_SECONDS, LOOK_SECONDS_A_FEED * self._memory.feeds) if is_cheap else POLL_SECONDS)
             self._wake.clear()  # it may be set for a write that was read already; waiting would then never yield
