@@ -457,8 +457,9 @@ class Client:
         return self._pages("/v2/difference", {"proposal": proposal, **parameters}, page_sizes, "POST")
 
     @contextmanager
-    def open_stream(self, path: str, parameters: Mapping[str, str]) -> Iterator[LineStream]:
-        """Yields an answer that consists of lines of JSON. `break_off` may be called in another thread."""
+    def open_stream(self, path: str, parameters: Mapping[str, str | Sequence[str]]) -> Iterator[LineStream]:
+        """Yields an answer that consists of lines of JSON; a parameter with several values is repeated. `break_off` may
+        be called in another thread."""
         headers = {"Accept": NDJSON, "Accept-Encoding": "identity"}
         timeout = httpx.Timeout(self._timeout_ms / 1000, read=STREAM_TIMEOUT_MS / 1000)
         url = self.url + self._prefix + path

@@ -28,6 +28,7 @@ ARGUMENTS: Mapping[Words, Words] = {
     ("explain",): ("document:plan#viewer@user:ann",),
     ("query",): ("select document where user:ann is viewer",),
     ("diff",): ("--create", "document:plan#viewer@user:bob"),
+    ("watch",): ("--once",),
     ("mirror",): ("--of", "document#viewer@user", "--to", "sqlite:///mirror.db", "--once"),
     ("write",): ("write.json",),
     ("warrants", "create"): ("document:plan#viewer@user:kim",),

@@ -28,7 +28,7 @@ def completed_by_service(magistrate: Magistrate, *words: str, **environment: str
 
 
 def test_commands_and_options(magistrate: Magistrate) -> None:
-    assert completed(magistrate, "magistrate", "w") == ["warrants", "webhooks", "write"]
+    assert completed(magistrate, "magistrate", "w") == ["warrants", "watch", "webhooks", "write"]
     assert completed(magistrate, "magistrate", "types", "") == ["apply", "delete", "list", "show"]
     assert completed(magistrate, "magistrate", "check", "--e") == ["--explain"]
     assert completed(magistrate, "magistrate", "serve", "--example", "d") == ["document-sharing"]

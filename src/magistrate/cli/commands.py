@@ -25,6 +25,7 @@ from magistrate.cli.checks.events import events
 from magistrate.cli.checks.explain import explain, replay
 from magistrate.cli.checks.mirror import mirror
 from magistrate.cli.checks.query import query
+from magistrate.cli.checks.watch import watch
 from magistrate.cli.completion import completion
 from magistrate.cli.importing.command import import_command
 from magistrate.cli.models.object_types import types
@@ -109,6 +110,7 @@ for command in (
     explain,
     query,
     diff,
+    watch,
     mirror,
     write,
     warrants,

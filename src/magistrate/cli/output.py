@@ -67,6 +67,11 @@ def print_json(value: object, err: bool = False) -> None:
     click.echo(printable_json(json.dumps(value, indent=None if err else 2, ensure_ascii=False)), err=err)
 
 
+def print_json_line(document: str) -> None:
+    """Prints a document that is JSON in one line already."""
+    click.echo(printable_json(document))
+
+
 def print_list(rows: Iterator[Row], limit: int, as_json: bool, columns: Columns, optional: Container[str] = ()) -> None:
     """Prints at most `limit` rows, in the format of `print_answer`."""
     shown = list(islice(rows, limit))

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from magistrate.client import Client, LineStream
 from magistrate.errors import MagistrateError, ServiceUnreachable
@@ -19,7 +19,7 @@ END_SECONDS = 5.0
 class ArrivingLines:
     """Reads the lines of a stream ahead. Use it in a `with` statement, which breaks the stream off at its end."""
 
-    def __init__(self, client: Client, path: str, parameters: Mapping[str, str]) -> None:
+    def __init__(self, client: Client, path: str, parameters: Mapping[str, str | Sequence[str]]) -> None:
         self._client = client
         self._request = path, parameters
         self._changed = threading.Condition()
