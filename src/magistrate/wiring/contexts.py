@@ -30,7 +30,8 @@ from magistrate.operations.readers.shared_reads import SharedReadBytes, SharedRe
 from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.operations.stores.contexts import MAX_CONTEXTS, StoreContexts
-from magistrate.operations.watch.revision_feed import FeedMemory, RevisionFeed
+from magistrate.operations.watch.feed_memory import FeedMemory
+from magistrate.operations.watch.revision_feed import RevisionFeed
 from magistrate.operations.webhooks.addresses import AddressGuard
 from magistrate.operations.webhooks.receivers import WebhookOptions
 from magistrate.store.contract.store import Store

@@ -60,7 +60,8 @@ async def create_ticket(call: Call[None]) -> Answer[TicketAnswer]:
 async def _begin_stream(call: Call[None], reader: WatchReader | AccessReader, media_type: str) -> Answer[Stream]:
     try:
         await reader.begin()
-        newest = await call.context.store.check()
+        newest = call.context.feed.newest
+        revision = await call.context.store.check() if newest is None else newest.revision
     except BaseException:
         await reader.close()
         raise
@@ -72,7 +73,7 @@ async def _begin_stream(call: Call[None], reader: WatchReader | AccessReader, me
         close=reader.close,
         refuse=lambda: reader.end(KEY_ENDED),
     )
-    return Answer(stream, newest, STREAM_HEADERS)
+    return Answer(stream, revision, STREAM_HEADERS)
 
 
 def _read_start(call: Call[None]) -> tuple[Start, bool]:

@@ -22,7 +22,8 @@ from magistrate.operations.context import Context
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.watch.access_events import render_access
 from magistrate.operations.watch.access_steps import AccessCursor, AccessEvent, AccessPosition, begin_cursor
-from magistrate.operations.watch.revision_feed import RETRY_SECONDS, FeedMemory, RevisionFeed
+from magistrate.operations.watch.feed_memory import FeedMemory
+from magistrate.operations.watch.revision_feed import RETRY_SECONDS, RevisionFeed
 from magistrate.operations.watch.revision_log import RevisionBatch
 from magistrate.store.contract.revisions import RevisionId
 

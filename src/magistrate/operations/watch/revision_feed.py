@@ -3,23 +3,22 @@ is kept for those who read on from nearby.
 
 A write of this process wakes the task. Those of others are found by looking: on SQLite this takes no statement, on
 PostgreSQL all stores share one, or the log of the only one is read at once. Readers that are further behind read the
-log in pages, which those at the same place share."""
+log in pages, which are kept for a while for others."""
 
 import asyncio
 import time
 from asyncio import Event, Task
 from bisect import bisect_right
-from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Sequence
 from contextlib import suppress
 from contextvars import Context
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
-from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.errors import HistoryReplaced, MagistrateError, RevisionLost, StoreUnavailable
+from magistrate.operations.watch.feed_memory import FeedMemory
 from magistrate.operations.watch.revision_log import (
     LargePart,
     RevisionBatch,
@@ -45,85 +44,6 @@ RETRY_SECONDS = 0.25
 """Sets how long the feed waits while the store is unavailable."""
 MAX_BATCH = 100
 """Limits the revisions of a batch."""
-MAX_TAIL_BYTES = 16_777_216
-"""Limits what the feeds of all stores keep (16 MiB)."""
-
-
-MAX_RENDERED_BYTES = 8_388_608
-"""Limits what is kept of events as readers get them (8 MiB)."""
-BYTES_OF_A_TEXT = 300
-"""Counts what a rendered text takes besides its bytes, with its key."""
-MAX_SNAPSHOT_PAGES = 2
-"""Limits the pages of snapshots that are read together: with the largest meta in each row, one takes 50 MB."""
-
-RenderedText = tuple[bytes, int, bool]
-"""Holds bytes as they are sent, the position behind them in their revision, and whether others follow."""
-
-
-class RenderedTexts:
-    """Keeps the events that were rendered last, by what they depend on, so that those who get the same share them."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        self._texts: OrderedDict[Hashable, RenderedText | None] = OrderedDict()
-
-    def find(self, key: Hashable) -> RenderedText | Literal[False] | None:
-        """Returns what is kept for a key, which may be None; False if nothing is."""
-        return self._texts.get(key, False)
-
-    def keep(self, key: Hashable, text: RenderedText | None) -> None:
-        """Keeps a text, and evicts the oldest beyond the limit."""
-        if key in self._texts:
-            return
-        self._texts[key] = text
-        self.bytes += _measure_text(text)
-        while self.bytes > MAX_RENDERED_BYTES:
-            self.bytes -= _measure_text(self._texts.popitem(last=False)[1])
-
-
-def _measure_text(text: RenderedText | None) -> int:
-    return BYTES_OF_A_TEXT + (0 if text is None else len(text[0]))
-
-
-class HasTail(Protocol):
-    """Describes what keeps something for readers that are behind."""
-
-    def evict_oldest(self) -> None:
-        """Evicts the oldest of it."""
-        ...
-
-
-class FeedMemory:
-    """Limits what the feeds of all stores of a process keep: the oldest revisions are evicted first. `feeds` counts
-    those that are open, and `rendered` has what several readers get alike."""
-
-    def __init__(self, max_bytes: int = MAX_TAIL_BYTES) -> None:
-        self.feeds = 0
-        self.rendered = RenderedTexts()
-        self.snapshot_pages = asyncio.Semaphore(MAX_SNAPSHOT_PAGES)
-        """Limits the pages of snapshots that are read at the same time."""
-        self._max_bytes = max_bytes
-        self._bytes = 0
-        self._order: deque[tuple[HasTail, int]] = deque()
-        """Has for each revision that is kept, the oldest first, who keeps it, and the bytes that it takes."""
-
-    def measure(self) -> CacheBytes:
-        """Returns how many bytes the feeds take, and the limit on them."""
-        return CacheBytes("feed", self._bytes + self.rendered.bytes, self._max_bytes + MAX_RENDERED_BYTES)
-
-    def add(self, following: HasTail, size: int) -> None:
-        """Counts another revision, and evicts the oldest beyond the limit."""
-        self._order.append((following, size))
-        self._bytes += size
-        while self._bytes > self._max_bytes:
-            oldest, size = self._order.popleft()
-            oldest.evict_oldest()
-            self._bytes -= size
-
-    def remove(self, following: HasTail) -> None:
-        """Counts nothing any more of one that has ended. Cost: all revisions that are kept."""
-        self._bytes -= sum(size for kept_by, size in self._order if kept_by is following)
-        self._order = deque(kept for kept in self._order if kept[0] is not following)
 
 
 class LogFollower:
@@ -170,6 +90,7 @@ class LogFollower:
         self._store.known.write_observers.discard(self._wake.set)
         self._memory.feeds -= 1
         self._memory.remove(self)
+        self._memory.pages.remove(lambda key: isinstance(key, tuple) and key[0] is self)
         self._tail, self._first = [], 0
         self._wake.set()  # cancelling the task could break off a statement, which costs its connection
         self.notify()
@@ -211,8 +132,15 @@ class LogFollower:
         return RevisionBatch(revisions, newest, self.newest_at)
 
     async def read(self, after: RevisionId) -> RevisionPage:
-        """Reads what follows a revision from the log, in one read for all that wait for the same."""
-        return await self._share(after, lambda: self._log.read_page(after))
+        """Returns what follows a revision in the log, up to the newest revision then. All that want the same share one
+        read, also those that come a little later."""
+        kept = self._memory.pages.find_result((self, after))
+        if kept:
+            return kept
+        page = await self._share(after, lambda: self._log.read_page(after))
+        if page.batch.newest != after and self.ended is None:  # otherwise others would wait for ever
+            self._memory.pages.keep((self, after), page)
+        return page
 
     async def share_part(self, part: LargePart) -> tuple[Sequence[Change], bool]:
         """Does the work of RevisionLog.read_changes, in one read for all that wait for the same."""

@@ -16,7 +16,8 @@ from magistrate.errors import (
 )
 from magistrate.operations.consistency import write_token
 from magistrate.operations.context import Context
-from magistrate.operations.watch.revision_feed import HEARTBEAT_SECONDS, RenderedText
+from magistrate.operations.watch.feed_memory import RenderedText
+from magistrate.operations.watch.revision_feed import HEARTBEAT_SECONDS
 from magistrate.operations.watch.revision_log import LargePart, RevisionBatch, WrittenRevision
 from magistrate.operations.watch.watch_events import (
     EVERY_ROW,
@@ -165,7 +166,7 @@ class WatchReader:
         it."""
         request, identity, rendered = self._request, self._store.identity, self._feed.memory.rendered
         key = (identity.store_id, written.id, request.frames.media_type, request.only)
-        text = rendered.find(key)
+        text = rendered.find_result(key)
         if text is False:
             event = render_revision(identity, written, request.only)
             text = None
@@ -208,7 +209,7 @@ class WatchReader:
         """Returns some of the elements of an array. Readers with the same filter share them."""
         rendered, only = self._feed.memory.rendered, self._request.only
         key = (self._store.identity.store_id, part, only)
-        text = rendered.find(key)
+        text = rendered.find_result(key)
         if not text:
             changes, has_more = await self._feed.read_part(part)
             rows = render_rows(build_row(event) for event in changes if only.matches(event.kind, event.key))
