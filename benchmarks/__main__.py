@@ -32,6 +32,7 @@ from benchmarks.startup import measure_startup
 from benchmarks.store_removal import measure_store_removal
 from benchmarks.store_writes import measure_store_writes
 from benchmarks.stores import measure_stores
+from benchmarks.watching import measure_watch
 from benchmarks.webhooks import measure_webhooks
 from benchmarks.writes import measure_writes
 
@@ -56,6 +57,7 @@ TOPICS = {
     "stores": measure_stores,
     "store-removal": measure_store_removal,
     "store-writes": measure_store_writes,
+    "watch": measure_watch,
     "webhooks": measure_webhooks,
     "writes": measure_writes,
 }
