@@ -27,6 +27,8 @@ from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.wiring.stores import migrate_store
 from tests.running import settings_for
 
+STOPPED_WITHIN_SECONDS = 60
+
 _numbers = count(1)
 CRASHED_WITHIN_SECONDS = 60
 
@@ -98,6 +100,23 @@ class PostgresServer:
             yield
         finally:
             self._server.ensure_postgres_running()
+
+    def keep_commits(self) -> None:
+        """Makes every commit wait until the operating system has it, so that none is lost by a crash."""
+        with psycopg.connect(self._admin, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET synchronous_commit = on")
+            connection.execute("SELECT pg_reload_conf()")
+
+    def crash(self) -> None:
+        """Ends all of its processes at once, in the middle of what they do, and starts it again."""
+        pid = self._server.get_pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGQUIT)
+        deadline = time.monotonic() + STOPPED_WITHIN_SECONDS
+        while (self.socket_folder / "postmaster.pid").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        self._server.ensure_postgres_running()
 
     @contextmanager
     def crashed(self) -> Iterator[None]:
@@ -174,6 +193,16 @@ def run_sql(url: str, statement: str) -> None:
     else:
         with psycopg.connect(database.conninfo, autocommit=True) as connection:
             connection.execute(statement)
+
+
+def query_sql(url: str, query: str) -> list[tuple[object, ...]]:
+    """Returns the rows of a query."""
+    database = read_database_url(url)
+    if isinstance(database, SqliteUrl):
+        with closing(apsw.Connection(database.path)) as sqlite:
+            return sqlite.execute(query).fetchall()
+    with psycopg.connect(database.conninfo, autocommit=True) as connection:
+        return connection.execute(query).fetchall()
 
 
 def set_default(url: str, name: str, value: str) -> None:
