@@ -12,6 +12,7 @@ HOME = SRC / "store" / "sql"
 OTHERS = {
     "mirror/postgres_target.py": "keeps a table in the database of an application",
     "mirror/sqlite_target.py": "keeps a table in the database of an application",
+    "mirror/conditional_access.py": "sorts rows in a temporary database of its own",
     "operations/importing/row_differences.py": "sorts rows in a temporary database of its own",
 }
 
