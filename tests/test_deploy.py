@@ -319,7 +319,7 @@ def test_pull_requests_are_tested_on_all_supported_versions() -> None:
     assert any(step.get("uses", "").startswith("actions/setup-node@") for step in job["steps"])
 
 
-def test_the_checks_include_the_types_of_the_console() -> None:
+def test_the_checks_include_the_types_of_the_console_and_the_client() -> None:
     check = (ROOT / "run").read_text().partition("\ncheck)\n")[2].partition(";;")[0]
 
-    assert "check_console\n" in check
+    assert "check_typescript\n" in check
