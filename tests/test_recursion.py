@@ -40,7 +40,6 @@ BOUNDED: dict[str, str] = {
     "magistrate.api.http.client_transport.ClientTransport._end_if_silent": LATER,
     "magistrate.api.http.client_transport.ClientTransport.": ANOTHER,
     "magistrate.api.http.deadlines.Deadlines._look": LATER,
-    "magistrate.api.http.streams.OpenStreams._look": LATER,
     "magistrate.api.http.metrics.SharedCounts.write": ANOTHER,
     "magistrate.api.openapi._batch": "walks the schemas of our own types, made when the service starts",
     "magistrate.api.http.connection_state.KeepAliveTimer._end": LATER,

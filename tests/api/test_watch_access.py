@@ -1,13 +1,16 @@
 """Watching access over HTTP (docs/watch.md): a copy that begins with the snapshot and applies the events has all access
 there is."""
 
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from magistrate.operations.watch import access_steps
-from tests.api.watching import Event, watching
-from tests.running import Client
+from tests.api.watching import Event, Watching, watching
+from tests.databases import dump, restore
+from tests.running import Client, running_server, running_service, settings_for
 
 PATH, OF = "/v2/watch/access", "of=document%23viewer%40user"
 TYPES: dict[str, Any] = {
@@ -33,6 +36,14 @@ def service(client: Client) -> Client:
     client.define(TYPES)
     client.grant("folder:f#viewer@team:t#member", "document:1#parent@folder:f", "team:t#member@user:ann")
     return client
+
+
+@pytest.fixture
+def own_service(database_url: str) -> Iterator[Client]:
+    """A service on a database that the test restores."""
+    with running_service(settings_for(database_url)) as url, Client(url) as client:
+        client.define(TYPES)
+        yield client
 
 
 def list_rows(rows: list[Any]) -> list[Row]:
@@ -153,3 +164,54 @@ def test_what_is_not_valid_is_refused(service: Client, query: str, parameter: st
 
     assert refused.status_code == 400
     assert refused.json()["parameter"] == parameter
+
+
+def read_end(stream: Watching) -> Event:
+    """The last event, of which a reader needs no other way to go on than its token."""
+    return stream.read_all()[-1]
+
+
+def test_a_key_that_is_deleted_ends_its_streams(service: Client) -> None:
+    issued = service.post("/v2/keys", json={"name": "reader", "scopes": ["events"]}).json()
+
+    with watching(service, OF, path=PATH, key=issued["key"]) as stream, watching(service, OF, path=PATH) as other:
+        first = stream.next()
+        service.delete(f"/v2/keys/{issued['id']}")
+        assert read_end(stream) == {"event": "end", "token": first["token"], "reason": "key_ended"}
+        service.grant("document:2#parent@folder:f")
+        assert other.next_of("access")["gained"][0]["objectId"] == "2"
+
+
+def test_a_key_that_expires_ends_its_streams(service: Client) -> None:
+    expires_at = (datetime.now(UTC) + timedelta(seconds=3)).isoformat()
+    body = {"name": "reader", "scopes": ["events"], "expiresAt": expires_at}
+
+    with watching(service, OF, path=PATH, key=service.post("/v2/keys", json=body).json()["key"]) as stream:
+        assert read_end(stream)["reason"] == "key_ended"
+
+
+def test_streams_end_when_the_service_stops(database_url: str) -> None:
+    with running_server(settings_for(database_url)) as (url, server), Client(url) as client:
+        client.define(TYPES)
+        with watching(client, OF, path=PATH) as stream, watching(client, OF, path=PATH) as second:
+            first = stream.next()
+            server.should_exit = True
+            assert read_end(stream) == {"event": "end", "token": first["token"], "reason": "shutting_down"}
+            assert read_end(second)["reason"] == "shutting_down"
+
+
+def test_a_store_that_is_deleted_ends_its_readers(service: Client) -> None:
+    service.post("/v2/stores", json={"name": "other", "from": "default"})
+    with watching(service, OF, path=f"/stores/other{PATH}") as stream:
+        first = stream.next()
+        service.delete("/v2/stores/other")
+        assert read_end(stream) == {"event": "end", "token": first["token"], "reason": "store_deleted"}
+
+
+def test_a_store_that_is_restored_ends_its_readers(own_service: Client, database_url: str) -> None:
+    backup = dump(database_url)
+    own_service.grant("folder:f#viewer@user:kim")
+    with watching(own_service, OF, path=PATH) as stream:
+        first = stream.next()
+        restore(database_url, backup)
+        assert read_end(stream) == {"event": "end", "token": first["token"], "reason": "store_restored"}

@@ -72,6 +72,8 @@ async def _begin_stream(call: Call[None], reader: WatchReader | AccessReader, me
         stop=lambda: reader.end(SHUTTING_DOWN),
         close=reader.close,
         refuse=lambda: reader.end(KEY_ENDED),
+        reading=reader,
+        is_whole=lambda: not reader.is_within_event,
     )
     return Answer(stream, revision, STREAM_HEADERS)
 

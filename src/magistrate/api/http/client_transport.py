@@ -8,11 +8,15 @@ side or a limit is reached (a lingering close)."""
 from asyncio import AbstractEventLoop, Transport
 from asyncio.events import TimerHandle
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum, auto
 from fcntl import ioctl
+from socket import IPPROTO_TCP, TCP_NOTSENT_LOWAT
 from struct import unpack
 from termios import FIONREAD
 
+WAITING_BYTES = 65_536
+"""Limits what the kernel takes of an answer before it sends it (64 KiB), if it matters whether its client reads."""
 UNSENT_BYTES = 8_192
 """Sets the bytes of answers that a connection holds at most twice, and that are not counted (8 KiB)."""
 
@@ -54,6 +58,8 @@ class ClientTransport:
         self._ends_at = 0.0
         self._deadline: TimerHandle | None = None
         self._note_written = note_written
+        self.reading_seconds: float | None = None
+        """Is the time in which the client has to read something, if that is another than usual."""
         self.write: Callable[[bytes], None] = self._write
         self.write_small: Callable[[bytes], None] = transport.write
         """Writes an answer of up to UNSENT_BYTES, which is the cheaper way."""
@@ -80,6 +86,15 @@ class ClientTransport:
         self._transport.write(data)
         if len(data) > UNSENT_BYTES:
             self._note_written(len(data))
+
+    def expect_reading_within(self, seconds: float | None) -> None:
+        """Sets the time in which the client has to read something, None for the usual one. With a time, the kernel
+        takes little that it cannot send, which would hide whether the client reads."""
+        self.reading_seconds = seconds
+        if seconds is not None and not self._transport.is_closing():
+            connected = self._transport.get_extra_info("socket")
+            with suppress(OSError):  # it is no TCP socket, or is closed
+                connected.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, WAITING_BYTES)
 
     def close(self) -> None:
         """Closes the connection once pending data is sent; keeps reading until then if the client may be sending."""

@@ -572,7 +572,8 @@ class Connection(HttpToolsProtocol):
     def _expect_reading(self, unsent: int) -> None:
         """Starts the time for reading anew for each answer. No answer is begun while much of the one before it is
         unread."""
-        self._reading_deadline.start(self.config.body_timeout_ms / 1000, self._abort_if_unread, unsent)
+        seconds = self.transport.reading_seconds or self.config.body_timeout_ms / 1000
+        self._reading_deadline.start(seconds, self._abort_if_unread, unsent)
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
         """Closes the connection after an error answer, unless another answer has begun.

@@ -1,13 +1,16 @@
 """Sends answers whose bodies are made while they are sent, in chunks, however long that takes.
 
-A piece is made when the one before it has been written, so a slow reader holds one piece in memory and delays nobody; a
-reader that takes nothing for --body-timeout-ms is cut off by its connection. An answer that fails has begun, so it
-cannot become an error: its connection is closed without the last chunk, which every client notices."""
+A piece is made when the one before it has been written, so a slow reader holds two pieces in memory and delays nobody.
+A reader that takes nothing for --body-timeout-ms is cut off by its connection; one of a stream that lasts, such as a
+watch, is ended by that much sooner. An answer that fails has begun, so it cannot become an error: its connection is
+closed without the last chunk, which every client notices."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Any, NamedTuple, cast
+from contextvars import Context
+from typing import Any, NamedTuple, Protocol, cast
 
 import falcon.asgi
 import structlog
@@ -29,9 +32,16 @@ from magistrate.api.http.request_scope import (
 )
 from magistrate.errors import InvalidRequest, MagistrateError, Overloaded
 from magistrate.operations.keys.callers import Caller
+from magistrate.operations.watch.watch_reader import TOO_SLOW
 
 LOOK_EVERY_SECONDS = 0.5
-"""Sets how often the keys of those who read are looked at."""
+"""Sets how often it is looked at who reads, and whether their keys are valid."""
+LOOKS_AT_ONCE = 500
+"""Limits the streams that are looked at before others may run, which takes a millisecond."""
+MAX_UNREAD_SECONDS = 5.0
+"""Sets after which time without reading anything a reader of a stream that watches is ended."""
+KEPT_SECONDS = 10.0
+"""Sets how long the end of its stream is kept for such a reader, before the connection is cut."""
 
 log = structlog.get_logger()
 
@@ -44,12 +54,35 @@ class StreamKind(NamedTuple):
     max_open: int | None = None
 
 
+class Reading(Protocol):
+    """Describes the one who makes the pieces of a stream that watches, and ends it if its client does not read."""
+
+    @property
+    def ends_whole(self) -> bool:
+        """Returns whether it would end with something whole now."""
+        ...
+
+    def count_from_now(self) -> None:
+        """Begins to count what there is to be sent, because nothing is read."""
+        ...
+
+    async def has_too_much_unread(self) -> bool:
+        """Returns whether more has come since then than may wait."""
+        ...
+
+    def end(self, reason: str) -> None:
+        """Makes the stream end soon, by itself, with the reason."""
+        ...
+
+
 class Stream(NamedTuple):
     """Represents the body of an answer that is sent while it is made. `pieces` yields its bytes; an empty piece says
     that the work goes on. No piece may take longer than `piece_timeout_ms`. When the service stops, it calls `stop`,
     after which the stream should end by itself; one that has not ended after --stop-timeout-ms is broken off. `close`
     frees what the stream holds, whether a piece was taken or not. `refuse`, if there is one, is called when the caller
-    may not read it any more, after which it should end by itself."""
+    may not read it any more, after which it should end by itself. `reading`, if there is one, ends it if its client
+    does not read. `is_whole` says at its end whether the last thing that was sent is complete; otherwise the answer is
+    broken off."""
 
     pieces: AsyncGenerator[bytes, None]
     media_type: str
@@ -57,6 +90,8 @@ class Stream(NamedTuple):
     stop: Callable[[], None] | None = None
     close: Callable[[], Awaitable[None]] | None = None
     refuse: Callable[[], None] | None = None
+    reading: Reading | None = None
+    is_whole: Callable[[], bool] = lambda: True
 
     async def free(self) -> None:
         await self.pieces.aclose()
@@ -72,7 +107,7 @@ class OpenStreams:
         self._max_streams = max_streams
         self._open: dict[SentStream, StreamKind] = {}
         self._counts: Counter[StreamKind] = Counter()
-        self._timer: asyncio.TimerHandle | None = None
+        self._looking: asyncio.Task[None] | None = None
         self.refused = 0
         """Counts the streams that were refused because too many were open."""
 
@@ -88,23 +123,25 @@ class OpenStreams:
     def add(self, stream: "SentStream", kind: StreamKind) -> None:
         self._open[stream] = kind
         self._counts[kind] += 1
-        if self._timer is None:
-            self._look_later()
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look(), context=Context())
 
-    def _look_later(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_SECONDS, self._look)
-
-    def _look(self) -> None:
-        """Refuses the streams whose callers have no valid key any more."""
-        self._timer = None
-        in_force: dict[Caller, bool] = {}
-        for stream in [*self._open]:
-            if stream.caller not in in_force:
-                in_force[stream.caller] = stream.keys.is_in_force(stream.caller)
-            if not in_force[stream.caller]:
-                stream.end_refused()
-        if self._open:
-            self._look_later()
+    async def _look(self) -> None:
+        """Refuses the streams whose callers have no valid key any more, and ends those that nobody reads."""
+        try:
+            while self._open:
+                await asyncio.sleep(LOOK_EVERY_SECONDS)
+                in_force: dict[Caller, bool] = {}
+                for number, stream in enumerate([*self._open], 1):
+                    if stream.caller not in in_force:
+                        in_force[stream.caller] = stream.keys.is_in_force(stream.caller)
+                    if not in_force[stream.caller]:
+                        stream.end_refused()
+                    await stream.end_unread()
+                    if not number % LOOKS_AT_ONCE:
+                        await asyncio.sleep(0)
+        finally:
+            self._looking = None
 
     def remove(self, stream: "SentStream") -> None:
         kind = self._open.pop(stream, None)
@@ -140,6 +177,8 @@ async def begin_stream(
     if req.method == "HEAD":  # the framework iterates over nothing
         await stream.free()
         return
+    if stream.reading is not None:
+        sent.expect_reading()
     streams.add(sent, kind)
     req.scope[STREAM] = sent
 
@@ -160,6 +199,11 @@ class SentStream:
         self._watch: asyncio.Task[None] | None = None
         self._deadline: RequestDeadline | None = None
         self._is_complete = False
+        self._progress = (0, 0)
+        """Has the number of pieces that were made, and how much is unread of those that were sent."""
+        self._pieces = 0
+        self._unread_since = 0.0
+        self._cutting: asyncio.TimerHandle | None = None
 
     def __aiter__(self) -> "SentStream":
         return self
@@ -174,6 +218,7 @@ class SentStream:
                 break
             if piece:
                 self._account.resize(len(piece))
+                self._pieces += 1
                 return piece
         raise StopAsyncIteration
 
@@ -181,6 +226,34 @@ class SentStream:
         """Lets the stream end because its caller may not read it any more, if it can."""
         if self._stream.refuse is not None:
             self._stream.refuse()
+
+    def expect_reading(self) -> None:
+        """Makes it this stream that decides how long its client may read nothing."""
+        self._transport.expect_reading_within(MAX_UNREAD_SECONDS + 2 * KEPT_SECONDS)
+
+    async def end_unread(self) -> None:
+        """Ends the stream if its client has not read for too long, or leaves too much unread. It has to be called now
+        and then."""
+        reading = self._stream.reading
+        if reading is None or self._cutting is not None or self._transport.is_closing():
+            return
+        unread, now = self._transport.get_write_buffer_size(), time.monotonic()
+        pieces, unread_before = self._progress
+        self._progress = self._pieces, unread
+        if not unread or pieces != self._pieces or unread != unread_before:
+            self._unread_since = now
+            reading.count_from_now()
+        elif now - self._unread_since >= MAX_UNREAD_SECONDS or await reading.has_too_much_unread():
+            self._end_slow(reading)
+
+    def _end_slow(self, reading: Reading) -> None:
+        """Lets the stream end by itself, and cuts it off if its client does not read on; at once if it would not end
+        with something whole."""
+        if not reading.ends_whole:
+            self._transport.abort()
+            return
+        reading.end(TOO_SLOW)
+        self._cutting = asyncio.get_running_loop().call_later(KEPT_SECONDS, self._transport.abort)
 
     def end(self) -> None:
         """Lets the stream end by itself, if it can."""
@@ -192,6 +265,9 @@ class SentStream:
         self._streams.remove(self)
         if self._watch is not None:
             self._watch.cancel()
+        if self._cutting is not None:
+            self._cutting.cancel()
+        self._transport.expect_reading_within(None)
         if not self._is_complete:
             self._transport.break_off()
         await self._stream.free()
@@ -202,7 +278,7 @@ class SentStream:
             with self._streams.deadlines.begin(self._stream.piece_timeout_ms, writes=False) as self._deadline:
                 return await anext(self._stream.pieces)
         except StopAsyncIteration:
-            self._is_complete = True
+            self._is_complete = self._stream.is_whole()
         except ClientGone:
             pass
         except MagistrateError as error:

@@ -32,8 +32,8 @@ log = structlog.get_logger()
 SINCE = "since"
 """Names the parameter."""
 
-MAX_BATCH = 100
-"""Limits the entries that a reader gets at once."""
+MAX_BATCH, MAX_BATCH_BYTES = 100, 262_144
+"""Limit the entries that a reader gets at once, and the bytes of all but the last of their events (256 KiB)."""
 MAX_AHEAD, MAX_BYTES_AHEAD = 16, 262_144
 """Limit how far one that catches up is ahead of the first of its readers, in entries and in bytes (256 KiB): it does
 not evict what nobody has read."""
@@ -104,6 +104,8 @@ class AccessFollower:
         self._feeds = feeds
         self._ctx = ctx
         self.narrowing = narrowing
+        self.events, self.event_bytes = 0, 0
+        """Count the events that were added, and their bytes."""
         self._entries: list[AccessEntry] = []
         self._evicted = 0
         """Counts the entries that are evicted; the first of the list has this number."""
@@ -161,7 +163,7 @@ class AccessFollower:
             self._requested = number
             self._request.set()
         place = number - self._evicted
-        return None if place < 0 else self._entries[place : place + MAX_BATCH]
+        return None if place < 0 else _cut_batch(self._entries[place : place + MAX_BATCH])
 
     def evict_oldest(self) -> None:
         """Evicts the oldest entry."""
@@ -316,6 +318,9 @@ class AccessFollower:
     def _add(self, position: AccessPosition, event: RenderedAccess | None) -> None:
         if event is None and self._entries and self._entries[-1].position == position:
             return
+        if event is not None:
+            self.events += 1
+            self.event_bytes += len(event.json)
         self._entries.append(AccessEntry(position, event))
         self._feeds.memory.add(self, OBJECT_BYTES + BYTES_OF_AN_ENTRY + (0 if event is None else len(event.json)))
         self.notify()
@@ -323,6 +328,16 @@ class AccessFollower:
 
 async def anext_of(batches: AsyncGenerator[RevisionBatch, None]) -> RevisionBatch:
     return await anext(batches)
+
+
+def _cut_batch(entries: list[AccessEntry]) -> list[AccessEntry]:
+    """Returns the first ones, which do not take too much, but at least one if there are any."""
+    size = 0
+    for number, entry in enumerate(entries, 1):
+        size += 0 if entry.event is None else len(entry.event.json)
+        if size >= MAX_BATCH_BYTES:
+            return entries[:number]
+    return entries
 
 
 class AccessFeeds:

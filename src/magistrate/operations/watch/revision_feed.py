@@ -42,8 +42,9 @@ LOOK_SECONDS_A_FEED = 0.0002
 """Sets that many feeds together take no more than a twentieth of a processor for looking."""
 RETRY_SECONDS = 0.25
 """Sets how long the feed waits while the store is unavailable."""
-MAX_BATCH = 100
-"""Limits the revisions of a batch."""
+MAX_BATCH, MAX_BATCH_BYTES = 100, 262_144
+"""Limit the revisions of a batch, and the bytes of all but its last one (256 KiB): readers hold what they are sending
+when nothing else needs it any more."""
 
 
 class LogFollower:
@@ -126,10 +127,15 @@ class LogFollower:
         if after < self._tail_after and after < newest.revision:
             return None
         place = self._find_place(after)
-        revisions = self._tail[place : place + MAX_BATCH]
-        if place + MAX_BATCH < len(self._tail):
+        revisions = _cut_batch(self._tail[place : place + MAX_BATCH])
+        if place + len(revisions) < len(self._tail):
             return RevisionBatch(revisions, revisions[-1].id, revisions[-1].written_at)
         return RevisionBatch(revisions, newest, self.newest_at)
+
+    def take_kept(self, after: Revision) -> Sequence[WrittenRevision]:
+        """Returns the revisions after one that are kept, but no more than a batch of them."""
+        place = self._find_place(after)
+        return self._tail[place : place + MAX_BATCH]
 
     async def read(self, after: RevisionId) -> RevisionPage:
         """Returns what follows a revision in the log, up to the newest revision then. All that want the same share one
@@ -245,6 +251,16 @@ def _start(work: Coroutine[Any, Any, T]) -> Task[T]:
     return asyncio.create_task(work, context=Context())
 
 
+def _cut_batch(revisions: Sequence[WrittenRevision]) -> Sequence[WrittenRevision]:
+    """Returns the first ones, which do not take too much, but at least one if there are any."""
+    size = 0
+    for number, written in enumerate(revisions, 1):
+        size += written.measure()
+        if size >= MAX_BATCH_BYTES:
+            return revisions[:number]
+    return revisions
+
+
 class RevisionFeed:
     """Is the feed of one store in this process. It takes nothing while it has no reader."""
 
@@ -261,6 +277,10 @@ class RevisionFeed:
     def newest(self) -> RevisionId | None:
         """Returns the revision up to which the log was read for the readers at the head; None if there are none."""
         return None if self._following is None else self._following.newest
+
+    def list_kept(self, after: Revision) -> Sequence[WrittenRevision]:
+        """Returns the revisions after one that are in memory, but no more than a batch of them."""
+        return () if self._following is None else self._following.take_kept(after)
 
     def wake(self) -> None:
         """Makes all iterators yield a batch at once, which may be empty."""

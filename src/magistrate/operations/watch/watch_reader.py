@@ -16,9 +16,11 @@ from magistrate.errors import (
 )
 from magistrate.operations.consistency import write_token
 from magistrate.operations.context import Context
+from magistrate.operations.scheduling import checkpoint, is_time_up
 from magistrate.operations.watch.feed_memory import RenderedText
 from magistrate.operations.watch.revision_feed import HEARTBEAT_SECONDS
 from magistrate.operations.watch.revision_log import LargePart, RevisionBatch, WrittenRevision
+from magistrate.operations.watch.unread_events import UnreadEvents
 from magistrate.operations.watch.watch_events import (
     EVERY_ROW,
     GROUPS,
@@ -96,7 +98,13 @@ class WatchReader:
         self._position_at = 0
         self._sent_at = 0.0
         self._is_behind = True
+        self._is_within_snapshot = request.has_snapshot
+        self._is_cut = False
+        """Says that it has ended before all of a large event was sent."""
         self._reason: str | None = None
+        self._unread = UnreadEvents()
+        self._counted_to = NOTHING_WRITTEN
+        """Is the revision up to which what was written while nothing was read is counted."""
         self._batches = ctx.feed.follow(None if request.has_snapshot else request.since)
 
     async def begin(self) -> None:
@@ -110,8 +118,31 @@ class WatchReader:
             self._reason = reason
             self._feed.wake()
 
+    @property
+    def ends_whole(self) -> bool:
+        """Returns whether `end` makes it end behind a whole event."""
+        return not self.is_within_event
+
+    def count_from_now(self) -> None:
+        """Begins to count what is written while nothing is read."""
+        self._unread, self._counted_to = UnreadEvents(), self._feed.newest or self.position
+
+    async def has_too_much_unread(self) -> bool:
+        """Returns whether more has come since `count_from_now` than may wait for a reader."""
+        while not self._unread.are_too_many and (written := self._feed.list_kept(self._counted_to.revision)):
+            for each in written:
+                event = b"" if each.changes is None else self._find_event(each)
+                if event is not None:
+                    self._unread.add(1, len(event))  # one that is sent piece by piece counts as one event
+            self._counted_to = written[-1].id
+            if is_time_up():
+                await checkpoint()
+        return self._unread.are_too_many
+
     def render_end(self, reason: str) -> bytes:
-        """Returns the last event, which names the revision from which a reader can go on."""
+        """Returns the last event, which names the revision from which a reader can go on, if it has all before that."""
+        if self._is_within_snapshot:
+            return self._frame(END, None, encode_json({"reason": reason}))
         end = {"token": write_token(self._store.identity, self.position), "reason": reason}
         return self._frame(END, None, encode_json(end))
 
@@ -125,8 +156,10 @@ class WatchReader:
             if self._request.has_snapshot:
                 async for piece in self._read_snapshot():
                     yield piece
+            self._is_within_snapshot = self._is_within_snapshot and self._reason is not None
             self._is_behind = self.position != self._feed.newest
-            yield self._render_checkpoint()
+            if self._reason is None:
+                yield self._render_checkpoint()
             while self._reason is None:
                 batch = await anext(self._batches)
                 async for piece in self._read_batch(batch):
@@ -142,26 +175,35 @@ class WatchReader:
         pieces: list[bytes] = []
         for written in batch.revisions:
             if written.changes is None:
-                if pieces:
-                    yield b"".join(pieces)
-                    pieces = []
+                yield b"".join(pieces)
+                pieces = []
                 async for piece in self._read_large(written):
                     yield piece
-            elif (event := self._render_revision(written)) is not None:
+                if self._is_cut:
+                    return
+            elif (event := self._find_event(written)) is not None:
+                self._note_sent()
                 pieces.append(event)
             self.position, self._position_at = written.id, written.written_at
+            if self._reason is not None:
+                break
             if sum(map(len, pieces)) >= PIECE_BYTES:
                 yield b"".join(pieces)
                 pieces = []
-        self.position, self._position_at = batch.newest, batch.newest_at
-        has_caught_up = self._is_behind and self.position == self._feed.newest
-        self._is_behind = self._is_behind and not has_caught_up
-        if has_caught_up or time.monotonic() - self._sent_at >= HEARTBEAT_SECONDS:
+        else:
+            self.position, self._position_at = batch.newest, batch.newest_at
+        if self._is_checkpoint_due():
             pieces.append(self._render_checkpoint())
         if pieces:
             yield b"".join(pieces)
 
-    def _render_revision(self, written: WrittenRevision) -> bytes | None:
+    def _is_checkpoint_due(self) -> bool:
+        """Returns whether the reader has caught up, or was sent nothing for long."""
+        has_caught_up = self._is_behind and self.position == self._feed.newest
+        self._is_behind = self._is_behind and not has_caught_up
+        return has_caught_up or time.monotonic() - self._sent_at >= HEARTBEAT_SECONDS
+
+    def _find_event(self, written: WrittenRevision) -> bytes | None:
         """Returns the event of a revision, None if it has nothing for this reader. Readers with the same filter share
         it."""
         request, identity, rendered = self._request, self._store.identity, self._feed.memory.rendered
@@ -173,10 +215,7 @@ class WatchReader:
             if event is not None:
                 text = (self._frame(REVISION, write_token(identity, written.id), event), 0, False)
             rendered.keep(key, text)
-        if text is None:
-            return None
-        self._note_sent()
-        return text[0]
+        return None if text is None else text[0]
 
     async def _read_large(self, written: WrittenRevision) -> AsyncGenerator[bytes, None]:
         """Yields the event of a revision with very many changes, which are read while it is sent."""
@@ -185,6 +224,7 @@ class WatchReader:
             behind, has_more = -1, True
             while has_more:
                 if self._reason is not None:
+                    self._is_cut = True
                     return
                 part = LargePart(written.id, group.kind, action, behind)
                 rows, behind, has_more = await self._render_part(part)
@@ -235,6 +275,8 @@ class WatchReader:
                 for rows in self._render_stored(kind, kept):
                     number += 1
                     yield self._frame(SNAPSHOT, f"{SNAPSHOT}-{number}", rows)
+                if self._reason is not None:
+                    return
                 yield b""
         if await self._store.locate(self.position) is not Presence.STORED:
             raise HistoryReplaced
