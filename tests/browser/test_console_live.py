@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.async_api import Locator, Page, expect
@@ -57,14 +57,16 @@ async def test_a_write_is_listed_with_who_made_it_and_who_gained(console: Consol
     await expect(newest.locator(".access")).to_contain_text("can-write")
     await newest.get_by_role("link", name="user:lin").first.click()
     await expect(console.page.get_by_role("heading", name="user:lin")).to_be_visible()
-    assert [urlsplit(url).path for url in opened] == ["/v2/watch"]
-    assert KEY not in opened[0]
+    assert [urlsplit(url).path for url in opened] == ["/v2/watch/tickets", "/v2/watch"]
+    assert KEY not in "".join(opened)
 
 
 async def test_what_is_written_while_the_connection_is_cut_is_listed_once(
     cut_console: Console, line: BreakableLine, service: Client
 ) -> None:
     console = cut_console
+    opened: list[str] = []
+    console.page.on("request", lambda sent: opened.append(sent.url))
     await console.start("live")
     await expect_connected(console)
     service.grant("document:cut-0#viewer@user:ann")
@@ -78,6 +80,8 @@ async def test_what_is_written_while_the_connection_is_cut_is_listed_once(
     await expect(entries(console)).to_have_count(4)
     service.grant("document:cut-4#viewer@user:ann")
 
+    tickets = [parse_qs(urlsplit(url).query)["ticket"][0] for url in opened if "ticket=" in url]
+    assert len(set(tickets)) == len(tickets) > 1
     await expect(entries(console)).to_contain_text([f"document:cut-{number}" for number in (4, 3, 2, 1, 0)])
     await expect_connected(console)
 
