@@ -17,7 +17,14 @@ import structlog
 
 from magistrate.engine.byte_sizes import OBJECT_BYTES
 from magistrate.engine.model.model import Model
-from magistrate.errors import HistoryReplaced, InvalidParameter, MagistrateError, StoreUnavailable
+from magistrate.errors import (
+    HistoryReplaced,
+    InvalidParameter,
+    MagistrateError,
+    NotRetained,
+    RevisionUnavailable,
+    StoreUnavailable,
+)
 from magistrate.operations.context import Context
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.watch.access_events import render_access
@@ -25,7 +32,7 @@ from magistrate.operations.watch.access_steps import AccessCursor, AccessEvent, 
 from magistrate.operations.watch.feed_memory import FeedMemory
 from magistrate.operations.watch.revision_feed import RETRY_SECONDS, RevisionFeed
 from magistrate.operations.watch.revision_log import RevisionBatch
-from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.revisions import Presence, RevisionId
 
 log = structlog.get_logger()
 
@@ -212,11 +219,22 @@ class AccessFollower:
     async def _run(self) -> None:
         try:
             await self._follow()
+        except (NotRetained, RevisionUnavailable) as error:
+            self._stop(HistoryReplaced() if await self._is_replaced() else error)
         except MagistrateError as error:
             self._stop(error)
         except Exception as error:  # nobody else would notice, and readers would wait for ever
             log.error("the effective feed ended", exc_info=error)
             self._stop(StoreUnavailable("the effective feed ended"))
+
+    async def _is_replaced(self) -> bool:
+        """Returns whether the store was restored to a time before what is followed, so it cannot be read any more."""
+        if not self._entries:
+            return False
+        try:
+            return await self._ctx.store.locate(self._entries[-1].position.id) is not Presence.STORED
+        except MagistrateError:
+            return False
 
     async def _follow(self) -> None:
         start = self.start
