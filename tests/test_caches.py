@@ -34,7 +34,7 @@ IN_BYTES = {
     "operations/lists/bitmap_listings.py BitmapSearches": "connected_graphs",
     "operations/lists/listings.py Listings": "lists, empty_lists",
     "operations/models/cache.py Models": "past_models",
-    "operations/watch/revision_feed.py RenderedTexts": "feed",
+    "operations/watch/feed_memory.py RecentResults": "feed",
     "api/http/request_values.py": "parameters",
     "api/http/fast_path.py FastPath": "the setting request_cache_bytes",
     "api/http/body_cache.py KnownBodies": "the setting request_cache_bytes",
