@@ -196,15 +196,16 @@ type call struct {
 // newest there is.
 func WithToken(token string) CallOption { return func(c *call) { c.token = token } }
 
-// WithContext sets the variables of policies.
+// WithContext sets the variables of policies. It is for checks, explanations, and lists of objects and subjects.
 func WithContext(context map[string]any) CallOption { return func(c *call) { c.context = context } }
 
-// WithWarrants counts these warrants, in written form, as if they were stored, for this call alone.
+// WithWarrants counts these warrants, in written form, as if they were stored, for this call alone: for checks,
+// explanations, and lists of objects and subjects.
 func WithWarrants(written ...string) CallOption {
 	return func(c *call) { c.warrants = append(c.warrants, written...) }
 }
 
-// WithAsOf answers as of a past token or RFC 3339 time.
+// WithAsOf answers as of a past token or RFC 3339 time. A difference says in its query which times it compares.
 func WithAsOf(point string) CallOption { return func(c *call) { c.asOf = point } }
 
 // WithStrict refuses names of types and relations that the model does not define, or (false) takes them for names that

@@ -171,6 +171,9 @@ func (c *Client) open(ctx context.Context, r request, content []byte, token stri
 		accept = jsonType
 	}
 	sent.Header.Set("Accept", accept)
+	if accept == linesType {
+		sent.Header.Set("Accept-Encoding", "identity") // what compresses a feed holds events back
+	}
 	sent.Header.Set("User-Agent", "magistrate-go/"+Version)
 	switch {
 	case r.text != "":

@@ -17,6 +17,9 @@ func feed(t *testing.T, sent *[]string, connections ...string) *Client {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		*sent = append(*sent, r.URL.RawQuery)
+		if r.Header.Get("Accept-Encoding") != "identity" || r.Header.Get("Accept") != linesType {
+			t.Errorf("sent with %v", r.Header)
+		}
 		number := len(*sent) - 1
 		if number >= len(connections) {
 			answerWith(410, `{"code":"gone","message":"not kept"}`)(w, r)
