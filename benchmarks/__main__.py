@@ -7,6 +7,7 @@ import sys
 
 import apsw
 
+from benchmarks.access_feed import measure_access_feed
 from benchmarks.authzen import measure_authzen
 from benchmarks.backups import measure_backups
 from benchmarks.batches import measure_batches
@@ -37,6 +38,7 @@ from benchmarks.webhooks import measure_webhooks
 from benchmarks.writes import measure_writes
 
 TOPICS = {
+    "access-feed": measure_access_feed,
     "authzen": measure_authzen,
     "backup": measure_backups,
     "requests": measure_request_rates,
