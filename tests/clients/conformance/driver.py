@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import httpx
 import msgspec
 
 from magistrate.operations.consistency import read_revision, write_token
@@ -95,7 +96,7 @@ class Prepared(NamedTuple):
         return {"name": self.scenario.name, "client": client, "tokens": self.tokens, "steps": steps}
 
 
-def prepare_scenario(client: Client, scenario: Scenario, number: int) -> Prepared:
+def prepare_scenario(client: httpx.Client, scenario: Scenario, number: int) -> Prepared:
     """Creates the store of a scenario, with what it begins with."""
     name = f"scenario-{number}"
     prefix = f"/stores/{name}"

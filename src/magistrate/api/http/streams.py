@@ -16,7 +16,6 @@ import falcon.asgi
 import structlog
 
 from magistrate.api.auth.callers import KeyRing
-from magistrate.api.http.client_transport import ClientTransport
 from magistrate.api.http.connection_memory import AnswerAccount
 from magistrate.api.http.deadlines import Deadlines, RequestDeadline
 from magistrate.api.http.error_bodies import Send
@@ -183,6 +182,21 @@ async def begin_stream(
     req.scope[STREAM] = sent
 
 
+class StreamTransport(Protocol):
+    """Defines what a stream needs of the connection to its client (`ClientTransport`, or a program in this process)."""
+
+    def is_closing(self) -> bool: ...
+
+    def expect_reading_within(self, seconds: float | None) -> None: ...
+
+    def break_off(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+    @property
+    def get_write_buffer_size(self) -> Callable[[], int]: ...
+
+
 class SentStream:
     """Yields the pieces of a stream to the framework, which sends each before it takes the next. `finish` must be
     called when the answer has ended, however it did."""
@@ -194,7 +208,7 @@ class SentStream:
         self._stream = stream
         self._names = {"method": req.method, "path": render_path(req), "request": req.scope[REQUEST_ID]}
         self._account: AnswerAccount = req.scope[ACCOUNT]
-        self._transport: ClientTransport = req.scope[TRANSPORT]
+        self._transport: StreamTransport = req.scope[TRANSPORT]
         self._receive: Callable[[], Awaitable[dict[str, Any]]] = req.scope[RECEIVE]
         self._watch: asyncio.Task[None] | None = None
         self._deadline: RequestDeadline | None = None
@@ -304,7 +318,7 @@ async def break_off_stream(scope: dict[str, Any], send: Send) -> bool:
     nothing waits until the client has read what was sent."""
     if STREAM not in scope:
         return False
-    transport: ClientTransport = scope[TRANSPORT]
+    transport: StreamTransport = scope[TRANSPORT]
     transport.abort()
     await send({"type": "http.response.body"})  # the server expects a last piece, which nobody gets
     return True

@@ -153,9 +153,10 @@ class Connections:
         return render_request(request, self._address.fixed_headers)
 
     def _acquire(self, deadline: float) -> Connection:
-        if self._process != os.getpid():  # the connections belong to the process that this one was forked from
-            self._idle.clear()
+        if self._process != os.getpid():  # this process was forked: the connections are those of the other one
             self._process = os.getpid()
+            while self._idle:
+                self._idle.pop().close()  # closes what this process has of it, and not the connection
         while self._idle:
             try:
                 connection = self._idle.pop()
