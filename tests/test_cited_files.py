@@ -26,7 +26,10 @@ PATHS += sorted(ROOT.glob("*.md"))
 FOLDERS = {path.name for parent in (ROOT, PACKAGE) for path in parent.iterdir() if path.is_dir()}
 FILE = re.compile(r"(?<![\w./{}<>*-])((?:[\w.-]+/)*[A-Za-z_][\w-]*\.py)\b")
 FOLDER = re.compile(r"`([\w.-]+)(/[\w./-]*)`")
-OTHERS = {"sitecustomize.py": "a file that Python looks for"}
+OTHERS = {
+    "sitecustomize.py": "a file that Python looks for",
+    "access_model.py": "what a command of docs/models.md writes",
+}
 """Names files that are no part of the repository, with the reason."""
 
 

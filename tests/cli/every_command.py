@@ -49,6 +49,7 @@ ARGUMENTS: Mapping[Words, Words] = {
     ("model", "test"): ("tests.yaml",),
     ("model", "plan"): ("model.txt",),
     ("model", "apply"): ("model.txt",),
+    ("model", "types"): ("--typescript",),
     ("objects", "create"): ("document:new",),
     ("objects", "get"): ("document:plan",),
     ("objects", "update"): ("document:plan", "--meta", "{}"),

@@ -31,6 +31,7 @@ def test_commands_and_options(magistrate: Magistrate) -> None:
     assert completed(magistrate, "magistrate", "w") == ["warrants", "watch", "webhooks", "write"]
     assert completed(magistrate, "magistrate", "types", "") == ["apply", "delete", "list", "show"]
     assert completed(magistrate, "magistrate", "check", "--e") == ["--explain"]
+    assert completed(magistrate, "magistrate", "model", "types", "--p") == ["--python", "--package"]
     assert completed(magistrate, "magistrate", "serve", "--example", "d") == ["document-sharing"]
 
 

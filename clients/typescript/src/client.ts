@@ -18,7 +18,7 @@ import type {
   AnyModel,
   CheckArgument,
   ObjectArgument,
-  ObjectParts,
+  ObjectElement,
   ObjectType,
   RelationOf,
   RelationOn,
@@ -96,13 +96,15 @@ export interface RequireOptions<M extends Relations = AnyModel> extends CheckOpt
 }
 
 export type Precondition<M extends Relations = AnyModel> =
-  | { readonly exists: WarrantArgument<M> | ObjectArgument<M> }
-  | { readonly absent: WarrantArgument<M> | ObjectArgument<M> }
+  | { readonly exists: WriteElement<M> }
+  | { readonly absent: WriteElement<M> }
   | { readonly revision: string };
 
+export type WriteElement<M extends Relations = AnyModel> = WarrantArgument<M> | ObjectElement<M>;
+
 export interface Write<M extends Relations = AnyModel> {
-  readonly create?: readonly (WarrantArgument<M> | ObjectArgument<M> | ObjectParts<M>)[];
-  readonly delete?: readonly (WarrantArgument<M> | ObjectArgument<M>)[];
+  readonly create?: readonly WriteElement<M>[];
+  readonly delete?: readonly WriteElement<M>[];
   readonly preconditions?: readonly Precondition<M>[];
 }
 

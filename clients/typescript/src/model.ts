@@ -72,9 +72,19 @@ type BodyOf<M> = IsAny<M> extends true
   ? WarrantBody
   : { [T in ObjectType<M>]: { objectType: T; relation: M[T] & string } & Omit<WarrantBody, "objectType" | "relation"> }[ObjectType<M>];
 
-export interface ObjectParts<M> {
-  readonly object: ObjectArgument<M>;
+/**
+ * An object in a write. Where the model is known, plain text is always a warrant there, because a type cannot tell text
+ * with a misspelled relation from that of an object.
+ */
+export type ObjectElement<M> =
+  | (IsAny<M> extends true ? string : never)
+  | ({ readonly objectType: ObjectType<M>; readonly objectId: string } & NoWarrant)
+  | ({ readonly object: ObjectArgument<M> } & NoWarrant);
+
+interface NoWarrant {
   readonly meta?: Context;
+  readonly relation?: never;
+  readonly subject?: never;
 }
 
 export type CheckArgument<M> = IsAny<M> extends true

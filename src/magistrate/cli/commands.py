@@ -28,6 +28,7 @@ from magistrate.cli.checks.query import query
 from magistrate.cli.checks.watch import watch
 from magistrate.cli.completion import completion
 from magistrate.cli.importing.command import import_command
+from magistrate.cli.models.generated_types import types_command
 from magistrate.cli.models.object_types import types
 from magistrate.cli.models.plans import apply_command, plan_command
 from magistrate.cli.models.policies import policies
@@ -102,7 +103,7 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
         raise click.ClickException(error.message) from error
 
 
-for command in (run_tests, plan_command, apply_command):
+for command in (run_tests, plan_command, apply_command, types_command):
     model.add_command(command)
 for command in (
     audit,
