@@ -53,46 +53,46 @@ export type Consistency = "session" | "latest" | "none";
 
 export interface ClientOptions {
   /** The address of the service; by default MAGISTRATE_URL of the environment. In a browser it may be a path. */
-  url?: string;
+  url?: string | undefined;
   /** A key, or the token of a session; by default MAGISTRATE_API_KEY. A function is called for each request. */
-  key?: Key;
+  key?: Key | undefined;
   /** The name or id of a store, for the key of an operator; by default MAGISTRATE_STORE. */
-  store?: string;
+  store?: string | undefined;
   /** How long a call may take, with its retries. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** How often a request is sent again. */
-  retries?: number;
-  consistency?: Consistency;
-  fetch?: typeof fetch;
+  retries?: number | undefined;
+  consistency?: Consistency | undefined;
+  fetch?: typeof fetch | undefined;
 }
 
 export interface CallOptions {
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 export interface ReadOptions extends CallOptions {
   /** A token of before, or a time: the answer is that of then. */
-  asOf?: string | Date;
+  asOf?: string | Date | undefined;
   /** Refuse names that the model does not define. */
-  strict?: boolean;
+  strict?: boolean | undefined;
   /** See at least this write, instead of what `consistency` says. */
-  token?: string;
+  token?: string | undefined;
 }
 
 export interface CheckOptions<M extends Relations = AnyModel> extends ReadOptions {
   /** Variables of policies. */
-  context?: Context;
+  context?: Context | undefined;
   /** Warrants that count for this call, as if they had been written. */
-  with?: readonly WarrantArgument<M>[];
+  with?: readonly WarrantArgument<M>[] | undefined;
 }
 
 export interface ListOptions<M extends Relations = AnyModel> extends CheckOptions<M> {
-  pageSize?: number;
+  pageSize?: number | undefined;
 }
 
 export interface RequireOptions<M extends Relations = AnyModel> extends CheckOptions<M> {
   /** The error says what would allow the check. It costs another request, and names others: show it to nobody else. */
-  explain?: boolean;
+  explain?: boolean | undefined;
 }
 
 export type Precondition<M extends Relations = AnyModel> =
@@ -103,46 +103,46 @@ export type Precondition<M extends Relations = AnyModel> =
 export type WriteElement<M extends Relations = AnyModel> = WarrantArgument<M> | ObjectElement<M>;
 
 export interface Write<M extends Relations = AnyModel> {
-  readonly create?: readonly WriteElement<M>[];
-  readonly delete?: readonly WriteElement<M>[];
-  readonly preconditions?: readonly Precondition<M>[];
+  readonly create?: readonly WriteElement<M>[] | undefined;
+  readonly delete?: readonly WriteElement<M>[] | undefined;
+  readonly preconditions?: readonly Precondition<M>[] | undefined;
 }
 
 export interface WarrantFilter<M extends Relations = AnyModel> {
-  objectType?: ObjectType<M>;
-  objectId?: string;
-  relation?: RelationOf<M, ObjectType<M>>;
-  subjectType?: ObjectType<M>;
-  subjectId?: string;
-  subjectRelation?: RelationOf<M, ObjectType<M>>;
+  objectType?: ObjectType<M> | undefined;
+  objectId?: string | undefined;
+  relation?: RelationOf<M, ObjectType<M>> | undefined;
+  subjectType?: ObjectType<M> | undefined;
+  subjectId?: string | undefined;
+  subjectRelation?: RelationOf<M, ObjectType<M>> | undefined;
 }
 
 export interface DifferenceSelection<M extends Relations = AnyModel> {
   /** Such as `document#viewer@user`, `document#viewer` or `document`; by default all relations of all types. */
-  of?: readonly string[];
-  subject?: SubjectArgument<M>;
-  object?: ObjectArgument<M>;
+  of?: readonly string[] | undefined;
+  subject?: SubjectArgument<M> | undefined;
+  object?: ObjectArgument<M> | undefined;
   /** Only what this query finds. */
-  q?: string;
+  q?: string | undefined;
 }
 
 /** Between two times, or between now and what a write would make of it. */
 export type Difference<M extends Relations = AnyModel> = DifferenceSelection<M> &
   (
-    | { from: string | Date; to?: string | Date; create?: never; delete?: never }
+    | { from: string | Date; to?: string | Date | undefined; create?: never; delete?: never }
     | { create?: readonly WarrantArgument<M>[]; delete?: readonly WarrantArgument<M>[]; from?: never; to?: never }
   );
 
 export interface WatchOptions<M extends Relations = AnyModel> extends FeedOptions {
-  objectTypes?: readonly ObjectType<M>[];
-  relations?: readonly RelationOf<M, ObjectType<M>>[];
-  subjectTypes?: readonly ObjectType<M>[];
+  objectTypes?: readonly ObjectType<M>[] | undefined;
+  relations?: readonly RelationOf<M, ObjectType<M>>[] | undefined;
+  subjectTypes?: readonly ObjectType<M>[] | undefined;
 }
 
 export interface AccessOptions<M extends Relations = AnyModel> extends FeedOptions {
-  of?: readonly string[];
-  subject?: SubjectArgument<M>;
-  object?: ObjectArgument<M>;
+  of?: readonly string[] | undefined;
+  subject?: SubjectArgument<M> | undefined;
+  object?: ObjectArgument<M> | undefined;
 }
 
 const MAX_CHECKS = 1_000;

@@ -31,12 +31,7 @@
 import type { ErrorBody, Explanation } from "./json.js";
 import { renderWarrant } from "./render.js";
 
-export class MagistrateError extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = new.target.name;
-  }
-}
+export class MagistrateError extends Error {}
 
 export class InvalidUse extends MagistrateError {}
 
@@ -138,6 +133,34 @@ export class Unavailable extends Refused {}
 export class BudgetExceeded extends Refused {}
 
 export class InternalError extends Refused {}
+
+/** Minifiers rename classes, and keep the names of members. */
+const NAMED = {
+  MagistrateError,
+  InvalidUse,
+  Denied,
+  Unreachable,
+  Timeout,
+  Refused,
+  InvalidRequest,
+  InvalidParameter,
+  NotAllowed,
+  OrphanedWarrants,
+  InvalidModel,
+  Unauthenticated,
+  Forbidden,
+  NotFound,
+  Conflict,
+  LimitReached,
+  PreconditionFailed,
+  RevisionLost,
+  Gone,
+  TooManyRequests,
+  Unavailable,
+  BudgetExceeded,
+  InternalError,
+};
+for (const [name, type] of Object.entries(NAMED)) type.prototype.name = name;
 
 type Kind = new (answer: Refusal) => Refused;
 

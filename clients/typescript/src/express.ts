@@ -21,10 +21,10 @@ export type Next = (error?: unknown) => void;
 export type Middleware<Request> = (request: Request, response: ResponseLike, next: Next) => Promise<void>;
 
 export interface RequireOptions<M extends Relations, Request> {
-  /** Whose request it is, from what authenticated it; undefined or null: nobody's, which is 401. */
+  /** Whose request it is, from what authenticated it; nobody's if there is none, which is 401. */
   subject: (request: Request) => Answer<SubjectArgument<M> | undefined | null>;
   /** By default one for the variables of the environment, made at the first request. */
-  client?: Client<M>;
+  client?: Client<M> | undefined;
   /** Variables of policies. */
   context?: (request: Request) => Answer<NonNullable<Parameters<Client<M>["check"]>[3]>["context"]>;
   /** Answers a denied request; by default with 403 and `{code, message}`. */
@@ -52,7 +52,7 @@ function requireRelation<
   return async (request, response, next) => {
     try {
       const given = await options.subject(request);
-      if (given === undefined || given === null) {
+      if (given === undefined || given === null || given === "") {
         response.status(401).json({ code: "unauthorized", message: "Log in first." });
         return;
       }

@@ -6,10 +6,10 @@ import { isPassing, type Parameters, pauseMs, sleep, type Transport } from "./tr
 
 export interface FeedOptions {
   /** A token, or the `id` of an event; without it, from now on. */
-  since?: string;
+  since?: string | undefined;
   /** The state comes first. */
-  snapshot?: boolean;
-  signal?: AbortSignal;
+  snapshot?: boolean | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 interface Event {
@@ -49,15 +49,15 @@ class Position {
     return this.reached === undefined ? [] : [["since", this.reached]];
   }
 
-  /** Moves on to an event; says whether it is news, and not the checkpoint with which each connection begins. */
-  moveTo(event: Event): boolean {
+  /** Moves on to an event; says whether it is news, and not the checkpoint with which a connection begins again. */
+  moveTo(event: Event, isFirst: boolean): boolean {
     if (event.event === "snapshot") {
       this.hasRows = true;
       return true;
     }
     const before = this.reached;
     this.reached = event.id ?? event.token ?? before;
-    const isRepeated = event.event === "checkpoint" && !this.isInSnapshot && this.reached === before;
+    const isRepeated = isFirst && event.event === "checkpoint" && !this.isInSnapshot && this.reached === before;
     this.isInSnapshot = false;
     return !isRepeated;
   }
@@ -88,6 +88,7 @@ export async function* follow(
   let hasBegun = false;
   for (let attempt = 0; ; attempt += 1) {
     let failure: unknown;
+    let isFirst = hasBegun;
     try {
       const parameters = [...filters, ...position.parameters];
       for await (const event of readStream(transport, path, parameters, options.signal)) {
@@ -99,7 +100,9 @@ export async function* follow(
           if (ending) throw endingError(ending);
           break;
         }
-        if (position.moveTo(event)) yield event;
+        const isNews = position.moveTo(event, isFirst);
+        isFirst = false;
+        if (isNews) yield event;
       }
       failure = new Unreachable("the stream ended");
     } catch (error) {

@@ -37,6 +37,7 @@ export interface Answer {
 
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 2_000;
+const MAX_TIMER_MS = 2 ** 31 - 1; // a longer one fires at once
 const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]); // what Node says if there is no connection
 const SESSION_TOKEN = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/; // a JSON Web Token begins with {"
 const HEADER_TEXT = /^[\x21-\x7e]+$/;
@@ -78,7 +79,7 @@ export class Transport {
 
   /** Returns a response with status 200 whose body is yet to be read, until `controller` aborts it. */
   async open(call: Call, controller: AbortController): Promise<Response> {
-    const timer = setTimeout(() => controller.abort(new Timeout(this.timeoutMs)), this.timeoutMs);
+    const timer = setTimeout(() => controller.abort(new Timeout(this.timeoutMs)), Math.min(MAX_TIMER_MS, this.timeoutMs));
     try {
       const response = await this.#request(call, controller.signal, false);
       if (response.status !== 200) throw await readError(response);
@@ -95,7 +96,7 @@ export class Transport {
     const controller = new AbortController();
     const abort = (): void => controller.abort(call.signal?.reason);
     const timeOut = (): void => controller.abort(new Timeout(this.timeoutMs));
-    const timer = setTimeout(timeOut, Math.max(0, deadline - performance.now()));
+    const timer = setTimeout(timeOut, Math.min(MAX_TIMER_MS, Math.max(0, deadline - performance.now())));
     call.signal?.addEventListener("abort", abort, { once: true });
     try {
       const response = await this.#request(call, controller.signal, expired);
@@ -114,7 +115,7 @@ export class Transport {
 
   async #request(call: Call, signal: AbortSignal, expired: boolean): Promise<Response> {
     const headers: Record<string, string> = { ...call.headers };
-    const key = typeof this.#key === "function" ? readKey(await this.#key({ expired })) : this.#key;
+    const key = typeof this.#key === "function" ? readKey(await untilAborted(this.#key({ expired }), signal)) : this.#key;
     if (key !== undefined) headers["Authorization"] = `${SESSION_TOKEN.test(key) ? "Bearer" : "ApiKey"} ${key}`;
     const query = new URLSearchParams((call.parameters ?? []).map(([name, value]) => [name, value])).toString();
     const init: RequestInit = { method: call.method, headers, signal, redirect: "manual" };
@@ -170,9 +171,16 @@ export function sleep(pauseMs: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", abort);
       resolve();
-    }, pauseMs);
+    }, Math.min(MAX_TIMER_MS, pauseMs));
     if (signal?.aborted) abort();
     else signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+function untilAborted<T>(value: T | Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    Promise.resolve(value).then(resolve, reject);
   });
 }
 

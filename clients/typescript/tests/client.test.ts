@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { Client, InvalidUse, TooManyRequests, Unauthenticated, Unreachable } from "../src/index.js";
+import * as magistrate from "../src/index.js";
+import { Client, InvalidUse, MagistrateError, Timeout, TooManyRequests, Unauthenticated, Unreachable } from "../src/index.js";
 import { isLater } from "../src/tokens.js";
 import { counted, newSession, newStore } from "./service.js";
 import { reply, withStub } from "./stub.js";
@@ -106,6 +107,25 @@ test("a session token is sent as one, and asked for again when it has expired", 
 
   assert.deepEqual(asked, [false, true]);
   assert.deepEqual(sent, [`Bearer ${SESSION_TOKEN}`, `Bearer ${SESSION_TOKEN}`, "ApiKey key.of.ours"]);
+});
+
+test("a key that does not come is waited for no longer than the call may take", async () => {
+  const client = new Client({ url: "http://127.0.0.1:1", key: () => new Promise(() => undefined), timeoutMs: 50 });
+
+  await assert.rejects(client.check(null, "viewer", "document:plan"), Timeout);
+});
+
+test("a call without a limit does not end at once", async () => {
+  const client = new Client({ ...(await newStore("document:plan#viewer@user:ann")), timeoutMs: Infinity });
+
+  assert.equal(await client.check("user:ann", "viewer", "document:plan"), true);
+});
+
+test("every error has the name of its class", () => {
+  const errors = Object.entries(magistrate).filter(([, type]) => type.prototype instanceof MagistrateError);
+
+  assert.ok(errors.length > 20);
+  for (const [name, type] of errors) assert.equal(type.prototype.name, name);
 });
 
 test("a session checks the access of its user", async () => {
