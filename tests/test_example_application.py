@@ -17,6 +17,7 @@ import pytest
 
 from tests.generated_docs import ROOT
 from tests.processes.starting import start_process
+from tests.shown_commands import read_shown, type_commands
 
 EXAMPLE = ROOT / "examples" / "document-sharing"
 README = (EXAMPLE / "README.md").read_text()
@@ -33,19 +34,7 @@ def settled(text: str) -> str:
 
 def shown() -> list[tuple[str, str]]:
     """Every command that the README has typed into a second terminal, with the output it shows."""
-    blocks = re.findall(r"```console\n(.*?)```", README.partition("## Try it")[2], re.DOTALL)
-    return [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
-
-
-def typed(commands: list[str], folder: Path) -> list[str]:
-    """What each printed, one shell having run them all."""
-    (folder / "curl").write_text(f'#!/bin/sh\nexec {sys.executable} {ROOT}/tests/curl.py "$@"\n')
-    (folder / "curl").chmod(0o755)
-    environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
-    script = "\n".join(f"{command}\nprintf '\\036'" for command in commands)
-    ran = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert ran.stderr == ""
-    return ran.stdout.split("\036")[:-1]
+    return read_shown(README.partition("## Try it")[2])
 
 
 @contextmanager
@@ -84,7 +73,7 @@ def test_its_own_tests_pass(tmp_path: Path) -> None:
 def test_its_readme_shows_what_it_answers_and_a_signal_stops_it_until_the_next_start(tmp_path: Path) -> None:
     with running(tmp_path) as (process, url):
         commands = [command.replace("http://127.0.0.1:8080", url) for command, _ in shown()]
-        printed = typed(commands, tmp_path)
+        printed = type_commands(commands, tmp_path)
         magistrate = (tmp_path / "data" / "magistrate.log").read_text().split()[3]
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(timeout=30) == 130
@@ -98,7 +87,7 @@ def test_its_readme_shows_what_it_answers_and_a_signal_stops_it_until_the_next_s
 
     with running(tmp_path) as (process, url):
         again = [f"API={url}", *commands[2:4], 'curl -s $API/folders -H "$ANN"']
-        [*_, kept] = typed(again, tmp_path)
+        [*_, kept] = type_commands(again, tmp_path)
         process.terminate()
         assert process.wait(timeout=30) == 143
 

@@ -55,3 +55,30 @@ declare const client: Client;
 
     run_in(typescript_folder, "node_modules/.bin/tsc", "--noEmit", "-p", "tests")
     (typescript_folder / "tests" / "page.tsx").unlink()
+
+
+def test_the_example_in_express_protects_a_route(typescript_folder: Path, shared_client: Client) -> None:
+    written = shared_client.put("/v2/model", content=MODEL.encode(), headers={"content-type": "text/plain"})
+    assert written.status_code == 200, written.text
+    shared_client.grant("document:plan#viewer@user:ann")
+    program = f"""import express from "express";
+const app = express();
+app.use((request, response, next) => {{
+  if (request.query.user) request.user = {{ id: request.query.user }};
+  next();
+}});
+const showDocument = (request, response) => response.send("shown");
+{read_example("js")}
+const server = app.listen(0, async () => {{
+  for (const query of ["?user=ann", "?user=bob", ""]) {{
+    const answer = await fetch(`http://127.0.0.1:${{server.address().port}}/documents/plan${{query}}`);
+    console.log(answer.status);
+  }}
+  server.closeAllConnections();
+  server.close();
+}});
+"""
+    (typescript_folder / "routes.mjs").write_text(program)
+    environment = {"MAGISTRATE_URL": str(shared_client.base_url).rstrip("/"), "MAGISTRATE_API_KEY": KEY}
+
+    assert run_in(typescript_folder, "node", "routes.mjs", environment=environment) == "200\n403\n401\n"
