@@ -13,6 +13,7 @@ from benchmarks.backups import measure_backups
 from benchmarks.batches import measure_batches
 from benchmarks.callers import measure_callers
 from benchmarks.checks import measure_checks
+from benchmarks.client import measure_client
 from benchmarks.console import measure_console
 from benchmarks.contextual_warrants import measure_contextual_warrants
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
@@ -46,6 +47,7 @@ TOPICS = {
     "import": measure_imports,
     "callers": measure_callers,
     "checks": measure_checks,
+    "client": measure_client,
     "console": measure_console,
     "contextual": measure_contextual_warrants,
     "explain": measure_explanations,

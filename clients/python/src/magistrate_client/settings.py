@@ -65,13 +65,14 @@ def read_settings(
 
 
 def _read_url(url: str) -> str:
+    message = "the URL of the service reads as http://host:port or https://host"
     try:
         parts = urlsplit(url)
         is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        is_valid = False
+    except ValueError as error:
+        raise InvalidUse(message) from error
     if not is_valid or parts.query or parts.fragment:
-        raise InvalidUse("the URL of the service reads as http://host:port or https://host")
+        raise InvalidUse(message)
     if parts.username or parts.password:
         raise InvalidUse("the URL of the service has no user and no password; pass the key as key")
     return url.rstrip("/")

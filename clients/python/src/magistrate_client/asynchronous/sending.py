@@ -63,6 +63,9 @@ class AsyncSender:
                 answer = await self._connections.exchange(request, attempts.deadline)
                 require_ours(answer, call.media_type)
                 wait = attempts.judge_answer(answer)
+                if wait is None:
+                    session.remember(answer.token)
+                    return answer
             except (ConnectionFailed, BrokenAnswer) as failure:
                 wait = attempts.judge_failure(_as_failure(failure))
             except DeadlinePassed:
@@ -70,9 +73,6 @@ class AsyncSender:
             except RevisionLost:
                 session.forget(sent_token)
                 raise
-            if wait is None:
-                session.remember(answer.token)
-                return answer
             await asyncio.sleep(wait)
 
     async def follow(self, reader: FeedReader, call_at: FeedCall) -> AsyncGenerator[Json, None]:

@@ -64,6 +64,9 @@ class Sender:
                 answer = self._connections.exchange(request, attempts.deadline)
                 require_ours(answer, call.media_type)
                 wait = attempts.judge_answer(answer)
+                if wait is None:
+                    session.remember(answer.token)
+                    return answer
             except (ConnectionFailed, BrokenAnswer) as failure:
                 wait = attempts.judge_failure(_as_failure(failure))
             except DeadlinePassed:
@@ -71,9 +74,6 @@ class Sender:
             except RevisionLost:
                 session.forget(sent_token)
                 raise
-            if wait is None:
-                session.remember(answer.token)
-                return answer
             time.sleep(wait)
 
     def follow(self, reader: FeedReader, call_at: FeedCall) -> Generator[Json, None, None]:
