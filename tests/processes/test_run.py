@@ -18,8 +18,9 @@ PYTHON_WITHOUT_NETWORK = "#!/bin/sh\necho no network >&2\nexit 7\n"
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """What `./run` reads of a checkout, and `bin` with the tools alone."""
-    for name in ("run", "pyproject.toml", "constraints.txt"):
-        shutil.copy(ROOT / name, tmp_path)
+    for name in ("run", "pyproject.toml", "constraints.txt", "clients/python/pyproject.toml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "bin").mkdir()
     for name in TOOLS:
         path = shutil.which(name)
