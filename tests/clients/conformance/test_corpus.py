@@ -1,7 +1,6 @@
 """The corpus of clients/conformance itself: each of its scenarios can begin, and its README says all that it uses."""
 
 import socket
-import time
 
 import httpx
 import pytest
@@ -94,12 +93,11 @@ def test_a_fault_is_an_answer_of_the_proxy(database_url: str) -> None:
 def test_an_answer_is_held_back_until_its_client_goes(database_url: str) -> None:
     with conformance_service(database_url) as service, making_faults(service.find_address) as proxy:
         proxy.begin([Fault(slow=30)])
-        begun = time.monotonic()
 
         with httpx.Client(trust_env=False, timeout=0.2) as client, pytest.raises(httpx.ReadTimeout):
             client.get(f"{proxy.url}/healthz")
 
-        assert time.monotonic() - begun < 30
+        assert ask(proxy).status_code == 200
 
 
 def test_a_cut_ends_connections_that_are_kept(database_url: str) -> None:

@@ -89,13 +89,9 @@ CHECKS = pytest.mark.parametrize("check", [check_in_thread, check_in_task])
 @CHECKS
 def test_an_answer_that_trickles_ends_with_the_call(check: Check) -> None:
     answer = HEAD + b"content-length: %d\r\n\r\n" % len(ALLOWED) + ALLOWED
-    with answering(*(answer[place : place + 1] for place in range(len(answer))), pause=0.1) as url:
-        begun = time.monotonic()
-
-        with pytest.raises(CallTimeout):
-            check(url, 0.5)
-
-        assert time.monotonic() - begun < len(answer) * 0.1 / 2
+    pieces = (answer[place : place + 1] for place in range(len(answer)))
+    with answering(*pieces, pause=0.1) as url, pytest.raises(CallTimeout):
+        check(url, 0.5)  # with a time-out for each wait, the answer would be complete after some seconds
 
 
 @CHECKS
