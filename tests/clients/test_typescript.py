@@ -11,6 +11,7 @@ from tests.generated_docs import ROOT
 from tests.running import KEY, Client
 
 TESTS = sorted(path.name for path in (SOURCE / "tests").glob("*.test.ts*"))
+TEST = ("--test", "--test-reporter=tap")
 PACKAGE = json.loads((SOURCE / "package.json").read_text())
 
 
@@ -23,7 +24,7 @@ def test_its_own_tests_pass(name: str, typescript_folder: Path, shared_client: C
     compiled = f"build/tests/{name.partition('.test.')[0]}.test.js"
     environment = {"MAGISTRATE_URL": str(shared_client.base_url).rstrip("/"), "MAGISTRATE_API_KEY": KEY}
 
-    assert "\n# fail 0\n" in run_in(typescript_folder, "node", "--test", compiled, environment=environment)
+    assert "\n# fail 0\n" in run_in(typescript_folder, "node", *TEST, compiled, environment=environment)
 
 
 def test_it_has_the_version_and_the_license_of_the_service() -> None:
