@@ -1,6 +1,7 @@
 """`magistrate model types`: the names of a model as types and constants. Those of TypeScript are compiled in
 tests/clients/test_typescript_types.py."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from tests.cli.cases import Magistrate
 from tests.running import Client
+from tests.stub_server import stub_server
 
 MODEL = """\
 version 1.0
@@ -124,6 +126,16 @@ def test_what_cannot_be_written_is_refused(magistrate: Magistrate, file: str) ->
     faulty = magistrate("model", "types", "-", "--go", typed="version 1.0\n\ntipe user\n")
     assert (faulty.exit_code, faulty.stdout) == (2, "")
     assert "did you mean type?" in faulty.stderr
+
+
+def test_names_of_a_service_that_no_model_has_do_not_get_into_programs() -> None:
+    definition = {"type": "document", "relations": {'viewer"; process.exit(); "': {}}}
+    model = json.dumps({"objectTypes": [definition], "policies": []}).encode()
+
+    with stub_server(lambda sent: model) as stub:
+        failure = Magistrate(stub.url).failed("model", "types", "--typescript")
+
+    assert "cannot be written as types" in failure
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:

@@ -48,8 +48,16 @@ def _read_file(file: str) -> Relations:
 
 
 def _read_model(flags: dict[str, str | None]) -> Relations:
+    """Returns the relations of the model of the service. Raises CommandFailed if it has names that no model can have,
+    because what they contain would become a part of programs."""
+    from magistrate.engine.text.reports import report_value
+
     with connect_client(flags) as client:
-        return _sort_relations(client.get_model()["objectTypes"])
+        model = client.get_model()
+    report = report_value(model, "")
+    if report.errors:
+        raise CommandFailed(f"the model of the service cannot be written as types: {report.errors[0].describe()}")
+    return _sort_relations(model["objectTypes"])
 
 
 def _sort_relations(definitions: Iterable[Mapping[str, Any]]) -> Relations:
