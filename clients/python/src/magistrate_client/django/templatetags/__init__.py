@@ -1,0 +1,1 @@
+"""Holds the tags of templates, where Django looks for them."""
