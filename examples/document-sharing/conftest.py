@@ -88,8 +88,9 @@ def application(folder: Path, magistrate: str, **variables: str) -> Iterator[str
         "SHARING_SECRET": "the-secret-of-these-tests",
         "MAGISTRATE_SERVER": magistrate,
         "MAGISTRATE_API_KEY": KEY,
-        "HTTP_PROXY": "http://127.0.0.1:1",  # must not lead the SDK away
     }
+    if variables.get("SHARING_CLIENT") == "warrant":
+        settings["HTTP_PROXY"] = "http://127.0.0.1:1"  # must not lead the SDK away
     command = ("uvicorn", "--factory", "sharing.app:create_app", "--port", "0")
     with running(folder / f"{secrets.token_hex(4)}.log", *command, **settings | variables) as url:
         yield url
@@ -108,9 +109,15 @@ def magistrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session", params=["magistrate", "warrant"])
+def client_name(request: pytest.FixtureRequest) -> str:
+    """Which client the application calls Magistrate by."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
-def url(magistrate: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with application(tmp_path_factory.mktemp("application"), magistrate) as url:
+def url(magistrate: str, client_name: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with application(tmp_path_factory.mktemp("application"), magistrate, SHARING_CLIENT=client_name) as url:
         yield url
 
 

@@ -1,71 +1,22 @@
-"""All requests to Magistrate, through the Warrant SDK.
+"""What a user may do, and what is done in the user's name."""
 
-The SDK keeps its endpoint and key in globals: one Magistrate for each process.
-"""
+from collections.abc import Sequence
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import Any
-
-import warrant
 from fastapi import HTTPException
-from requests import PreparedRequest, Response
-from requests.adapters import HTTPAdapter
-from urllib3.util import Retry
-from warrant import APIResource, Authz, CheckOp, Object, Subject, User, Warrant, WarrantException
 
 from sharing.items import Item, Kind
+from sharing.service import Grant, GrantGone, Service
 from sharing.storage import Storage
-
-THREADS = 40
-"""How many threads FastAPI runs endpoints in: each may need a connection to Magistrate at the same time."""
-
-
-class Connections(HTTPAdapter):
-    """The SDK waits for ever and sends a request once. A service that hangs would soon hold every thread.
-
-    All requests may be sent twice: checks and queries write nothing, writing a warrant again changes nothing, and
-    deleting one that is gone is not found, which `_deleted` takes for done and `replace` reports.
-    """
-
-    def __init__(self, timeout_s: float) -> None:
-        self._timeout_s = timeout_s
-        again = Retry(total=1, allowed_methods=None, respect_retry_after_header=False)
-        super().__init__(pool_maxsize=THREADS, max_retries=again)
-
-    def send(self, request: PreparedRequest, *args: Any, **options: Any) -> Response:
-        return super().send(request, *args, **options | {"timeout": self._timeout_s})
-
-
-def connect(server: str, api_key: str, timeout_s: float) -> None:
-    """To be called once, before any check."""
-    warrant.api_endpoint = server.rstrip("/")
-    warrant.api_key = api_key
-    APIResource.session.trust_env = False  # a ~/.netrc would replace the key, a proxy variable lead elsewhere
-    APIResource.session.mount(warrant.api_endpoint, Connections(timeout_s))
-
-
-def status_of(error: WarrantException) -> int:
-    """The HTTP status that Magistrate answered. The SDK keeps it in the message only: `Warrant error: 404 {...}`."""
-    return int(str(error).split()[2])
-
-
-def add_user(name: str) -> None:
-    """A user whom Magistrate knows is among the `readers` of what everyone may read."""
-    User.create(name)
 
 
 class Access:
-    """What one user may do, and what is done in the user's name.
+    """One user at Magistrate. Reads are at least as fresh as the last write of that user, whichever node of Magistrate
+    answers. The errors are those of the service."""
 
-    Reads are at least as fresh as the last write of that user, whichever node of Magistrate answers. Errors:
-    requests.RequestException or WarrantException (of status 500 and above) if there was no answer; then nothing
-    is allowed, and a write may have happened or not.
-    """
-
-    def __init__(self, user: str, storage: Storage) -> None:
+    def __init__(self, user: str, storage: Storage, service: Service) -> None:
         self.user = user
         self._storage = storage
+        self._service = service
 
     def require(self, *asked: tuple[str, Item]) -> None:
         """Raises HTTPException unless the user has every permission that is needed.
@@ -73,90 +24,65 @@ class Access:
         404 for what the user may not read, the same as for what there is not: nobody learns that it exists. 403
         for what the user may read but not do this with.
         """
-        warrants = [warrant_on(item, permission, Subject("user", self.user)) for permission, item in asked]
-        if Authz.check_many(CheckOp.ALL_OF, warrants, opts=self._fresh()):
+        if all(self._check(asked)):
             return
         for permission, item in asked:
-            if not self._has("can-read", item):
+            [readable, allowed] = self._check([("can-read", item), (permission, item)])
+            if not readable:
                 raise HTTPException(404, "not found")
-            if not self._has(permission, item):
+            if not allowed:
                 raise HTTPException(403, f"this takes {permission} on the {item.kind.name}")
 
-    def _has(self, permission: str, item: Item) -> bool:
-        subject = Subject("user", self.user)
-        return bool(Authz.check(item.kind.name, item.id, permission, subject, opts=self._fresh()))
+    def _check(self, asked: Sequence[tuple[str, Item]]) -> list[bool]:
+        return self._service.check(self.user, asked, self._token)
 
     def readable(self, kind: Kind) -> list[str]:
         """The ids of all that the user may read: exactly those for which `require` of can-read would not raise."""
-        return list(self._found(f"select {kind.name} where user:{self.user} is can-read"))
+        return self._service.objects(kind, "can-read", f"user:{self.user}", self._token)
 
     def documents_in(self, folder: Item) -> list[str]:
         """The ids of all documents in a folder, whoever may read them."""
-        return list(self._found(f"select document where folder:{folder.id} is parent"))
+        return self._service.objects(Kind.document, "parent", f"folder:{folder.id}", self._token)
 
     def folders_of(self, document: Item) -> list[str]:
-        return list(self._found(f"select parent of type folder for document:{document.id}"))
+        return self._service.subjects(document, "parent", "folder", self._token)
 
     def readers(self, item: Item) -> list[str]:
         """Every user who may read it; `*` among them if everyone may."""
-        return list(self._found(f"select can-read of type user for {item.kind.name}:{item.id}"))
+        return self._service.subjects(item, "can-read", "user", self._token)
 
-    def _found(self, query: str) -> Iterator[str]:
-        page: dict[str, Any] = {"limit": 1000}
-        while True:
-            answer = Warrant.query(query, page, opts=self._fresh())
-            yield from (found.object_id for found in answer.results)
-            if not answer.next_cursor:
-                return
-            page["nextCursor"] = answer.next_cursor
-
-    def grant(self, *warrants: dict[str, Any]) -> None:
+    def grant(self, *grants: Grant) -> None:
         """All of them or none; those that are there already stay."""
-        written = Warrant.batch_create(list(warrants))
-        self._storage.keep_warrant_token(self.user, written[0].warrant_token)
+        self._keep(self._service.write(grants))
 
-    def revoke(self, *warrants: dict[str, Any]) -> None:
-        """One after the other. What is not there is revoked already."""
-        for each in warrants:
-            self._deleted(Warrant.delete, each["objectType"], each["objectId"], each["relation"], each["subject"])
+    def revoke(self, grant: Grant) -> None:
+        """What is not there is revoked already."""
+        try:
+            self._keep(self._service.write([], [grant]))
+        except GrantGone:
+            return
 
-    def replace(self, old: Sequence[dict[str, Any]], new: dict[str, Any]) -> bool:
+    def replace(self, old: Sequence[Grant], new: Grant) -> bool:
         """Revokes and grants in one change: nobody ever sees a part of it. False, and nothing is changed, if one of
         the old warrants is gone."""
-        change = {"delete": {"warrants": old}, "create": {"warrants": [new]}}
         try:
-            written = Warrant._post("/v2/writes", change)  # of a newer API than the SDK, which has no method for it
-        except WarrantException as error:
-            if status_of(error) != 404:
-                raise
+            self._keep(self._service.write([new], old))
+        except GrantGone:
             return False
-        self._storage.keep_warrant_token(self.user, written["warrantToken"])
         return True
 
     def forget(self, item: Item) -> None:
-        """Deletes an object, and with it every warrant on it and every one given to it as a group or folder."""
-        self._deleted(Object.delete, item.kind.name, item.id)
-
-    def _deleted(self, delete: Any, *arguments: Any) -> None:
-        try:
-            token = delete(*arguments)
-        except WarrantException as error:
-            if status_of(error) != 404:
-                raise
-        else:
-            self._storage.keep_warrant_token(self.user, token)
+        """Deletes an object with all its warrants. What is not there needs no deletion."""
+        self._keep(self._service.forget(item))
 
     def session(self) -> str:
-        """A token with which a browser may check with Magistrate itself what this user may do, and nothing else."""
-        return str(Authz.create_authorization_session(self.user))
+        """A token for a browser, which may check with Magistrate what this user may do."""
+        return self._service.open_session(self.user)
 
-    def _fresh(self) -> dict[str, str]:
-        token = self._storage.warrant_token(self.user)
-        return {"Warrant-Token": token} if token else {}
+    def _keep(self, token: str | None) -> None:
+        if token is not None:
+            self._storage.keep_warrant_token(self.user, token)
 
-
-def warrant_on(item: Item, relation: str, subject: Subject, until: datetime | None = None) -> dict[str, Any]:
-    """A warrant as the API has it. Granting it again with another end, or none, replaces the end."""
-    to = {"objectType": subject.object_type, "objectId": subject.object_id, "relation": subject.relation}
-    limits = {"expiresAt": until.isoformat()} if until is not None else {}
-    return {"objectType": item.kind.name, "objectId": item.id, "relation": relation, "subject": to, **limits}
+    @property
+    def _token(self) -> str:
+        return self._storage.warrant_token(self.user)

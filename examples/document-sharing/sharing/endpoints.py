@@ -10,9 +10,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Request
 from pydantic import AwareDatetime
-from warrant import Subject
 
-from sharing.access import Access, add_user, warrant_on
+from sharing.access import Access
 from sharing.bodies import (
     Credentials,
     Document,
@@ -24,9 +23,10 @@ from sharing.bodies import (
     RelationResult,
     Token,
 )
-from sharing.callers import Anyone, Me, Stored
+from sharing.callers import Anyone, Authorized, Me, Stored
 from sharing.items import NAME, RELATIONS, Item, Kind, new_item
 from sharing.login import token_for
+from sharing.service import Grant
 from sharing.storage import Storage
 
 router = APIRouter()
@@ -37,9 +37,9 @@ SubjectName = Annotated[str, Path(pattern=f"^(everyone|(user|group):{NAME})$")]
 
 
 @router.post("/login")
-def log_in(who: Credentials, request: Request, storage: Stored) -> Token:
+def log_in(who: Credentials, request: Request, storage: Stored, service: Authorized) -> Token:
     if not storage.has_user(who.user):
-        add_user(who.user)
+        service.add_user(who.user)
         storage.add_user(who.user)
     return Token(token=token_for(who.user, request.app.state.secret))
 
@@ -52,11 +52,11 @@ def open_session(me: Me) -> Token:
 
 def create(kind: Kind, title: str, text: str, folder: str | None, me: Access, storage: Storage) -> Item:
     item = new_item(kind)
-    warrants = [warrant_on(item, "owner", Subject("user", me.user))]
+    grants = [Grant(item, "owner", f"user:{me.user}")]
     if folder is not None:
         me.require(("can-write", Item(Kind.folder, folder)))
-        warrants.append(warrant_on(item, "parent", Subject("folder", folder)))
-    me.grant(*warrants)
+        grants.append(Grant(item, "parent", f"folder:{folder}"))
+    me.grant(*grants)
     storage.add(item, title, text)
     return item
 
@@ -135,31 +135,30 @@ def move_document(item_id: Id, folder: Id, me: Me) -> None:
     document, target = Item(Kind.document, item_id), Item(Kind.folder, folder)
     me.require(("can-manage", document), ("can-write", target))
     for _ in range(MOVES):
-        left = [Subject("folder", other) for other in me.folders_of(document) if other != folder]
-        old = [warrant_on(document, "parent", other) for other in left]
-        if me.replace(old, warrant_on(document, "parent", Subject("folder", folder))):
+        left = [other for other in me.folders_of(document) if other != folder]
+        old = [Grant(document, "parent", f"folder:{other}") for other in left]
+        if me.replace(old, Grant(document, "parent", f"folder:{folder}")):
             return
     raise HTTPException(409, "others are moving this document too")
 
 
-def subject_named(name: str) -> Subject:
+def subject_named(name: str) -> str:
     """`everyone`, `user:NAME` or `group:ID`; of a group, its members."""
-    kind, _, item_id = name.partition(":")
     if name == "everyone":
-        return Subject("user", "*")
-    return Subject("group", item_id, "member") if kind == "group" else Subject("user", item_id)
+        return "user:*"
+    return f"{name}#member" if name.startswith("group:") else name
 
 
-def granted(kind: Kind, item_id: Id, relation: str, subject: SubjectName) -> tuple[Item, str, Subject]:
+def granted(kind: Kind, item_id: Id, relation: str, subject: SubjectName) -> Grant:
     """What a URL such as `/documents/7f3a/editor/group:51c0` says."""
     if relation not in RELATIONS[kind]:
         raise HTTPException(404, f"{kind} have {', '.join(sorted(RELATIONS[kind]))}")
     if subject == "everyone" and relation != "viewer":
         raise HTTPException(422, "everyone can be viewer only")
-    return Item(kind, item_id), relation, subject_named(subject)
+    return Grant(Item(kind, item_id), relation, subject_named(subject))
 
 
-Granted = Annotated[tuple[Item, str, Subject], Depends(granted)]
+Granted = Annotated[Grant, Depends(granted)]
 
 
 @router.put("/{kind}/{item_id}/{relation}/{subject}", status_code=204)
@@ -167,21 +166,19 @@ def share(grant: Granted, me: Me, until: AwareDatetime | None = None) -> None:
     """Makes a user, a group or everyone owner, editor or viewer of something, or member of a group, or blocks them;
     until a time, if there is one, from which on they are not. Sharing again sets another end, or none.
     Users need not have logged in yet; groups must be such as the caller is in."""
-    item, relation, subject = grant
     if until is not None and until <= datetime.now(UTC):
         raise HTTPException(422, "until must be in the future")
-    asked = [("can-manage", item)]
-    if subject.object_type == "group":
-        asked.append(("can-read", Item(Kind.group, subject.object_id)))
+    asked = [("can-manage", grant.item)]
+    if grant.subject.startswith("group:"):
+        asked.append(("can-read", Item(Kind.group, grant.subject.removeprefix("group:").removesuffix("#member"))))
     me.require(*asked)
-    me.grant(warrant_on(item, relation, subject, until))
+    me.grant(grant._replace(until=until))
 
 
 @router.delete("/{kind}/{item_id}/{relation}/{subject}", status_code=204)
 def unshare(grant: Granted, me: Me) -> None:
     """Takes back what `share` gave. Nobody gives up being owner: another owner has to take it."""
-    item, relation, subject = grant
-    me.require(("can-manage", item))
-    if relation == "owner" and (subject.object_type, subject.object_id) == ("user", me.user):
+    me.require(("can-manage", grant.item))
+    if grant.relation == "owner" and grant.subject == f"user:{me.user}":
         raise HTTPException(409, "another owner has to do this, so that there always is one")
-    me.revoke(warrant_on(item, relation, subject))
+    me.revoke(grant)

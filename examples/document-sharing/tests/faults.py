@@ -10,6 +10,8 @@ import httpx
 
 Fault = Literal["lose request", "lose answer", "lose one answer", "hang", "gateway error", "wrong key"]
 HANGS_SECONDS = 2.0
+TOKENS = ("Service-Token", "Warrant-Token")
+PASSED_ON = ("Authorization", "Content-Type", "Idempotency-Key", *TOKENS)
 
 
 class Passed(NamedTuple):
@@ -74,16 +76,16 @@ class PassingOn(BaseHTTPRequestHandler):
     do_GET = do_POST = do_DELETE = pass_on
 
     def passed_on(self, body: bytes, replaced: dict[str, str]) -> httpx.Response:
-        headers = {name: self.headers[name] for name in ("Authorization", "Warrant-Token") if name in self.headers}
+        headers = {name: self.headers[name] for name in PASSED_ON if name in self.headers}
         headers |= replaced
         answer = self.server.magistrate.request(self.command, self.path, content=body, headers=headers)
-        tokens = headers.get("Warrant-Token", ""), answer.headers.get("Warrant-Token", "")
-        self.server.passed.append(Passed(self.command, self.path, *tokens))
+        sent, got = (next((each[name] for name in TOKENS if name in each), "") for each in (headers, answer.headers))
+        self.server.passed.append(Passed(self.command, self.path, sent, got))
         return answer
 
     def answer(self, status: int, content: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
-        for name in {"content-type", "warrant-token"} & headers.keys():
+        for name in {"content-type", *map(str.lower, TOKENS)} & headers.keys():
             self.send_header(name, headers[name])
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()

@@ -13,11 +13,15 @@ from faults import Fault, FaultyNetwork, faulty_network
 from conftest import Person, application, somebody
 
 TIMEOUT_SECONDS = 0.3
+CREATE = {"magistrate": "POST /v2/writes", "warrant": "POST /v2/warrants"}
+REVOKE = {"magistrate": "POST /v2/writes", "warrant": "DELETE /v2/warrants"}
+FORGET = {"magistrate": "POST /v2/writes", "warrant": "DELETE /v2/objects"}
+"""The requests that each client writes by."""
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("fragile")
+def folder(tmp_path_factory: pytest.TempPathFactory, client_name: str) -> Path:
+    return tmp_path_factory.mktemp(f"fragile-{client_name}")
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +31,10 @@ def network(magistrate: str) -> Iterator[FaultyNetwork]:
 
 
 @pytest.fixture(scope="module")
-def url(folder: Path, network: FaultyNetwork) -> Iterator[str]:
+def url(folder: Path, network: FaultyNetwork, client_name: str) -> Iterator[str]:
     """The application behind a network that can be made to fail."""
-    with application(folder, network.url, MAGISTRATE_TIMEOUT_SECONDS=str(TIMEOUT_SECONDS)) as url:
+    settings = {"MAGISTRATE_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS), "SHARING_CLIENT": client_name}
+    with application(folder, network.url, **settings) as url:
         yield url
 
 
@@ -43,11 +48,12 @@ def rows(folder: Path) -> list[tuple[object, ...]]:
 
 
 @pytest.fixture(scope="module")
-def cut_off(owner: Person, folder: Path) -> Iterator[Person]:
+def cut_off(owner: Person, folder: Path, client_name: str) -> Iterator[Person]:
     """The owner at an application on the same database, with nobody listening where Magistrate should be."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with application(folder, f"http://127.0.0.1:{port}") as url, somebody(url, owner.name) as cut_off:
+    unreachable = application(folder, f"http://127.0.0.1:{port}", SHARING_CLIENT=client_name)
+    with unreachable as url, somebody(url, owner.name) as cut_off:
         yield cut_off
 
 
@@ -117,19 +123,19 @@ def test_a_check_without_an_answer_allows_nothing_and_holds_nobody_up(
     assert ann.may_read(document)
 
 
-def test_a_lost_answer_is_asked_for_again(ann: Person, network: FaultyNetwork) -> None:
-    with network.fault("POST /v2/warrants", "lose one answer"):
+def test_a_lost_answer_is_asked_for_again(ann: Person, network: FaultyNetwork, client_name: str) -> None:
+    with network.fault(CREATE[client_name], "lose one answer"):
         document = ann.creates("documents")
 
     assert ann.lists("/documents") == [document]
 
 
 def test_a_create_whose_warrants_are_not_written_stores_nothing(
-    ann: Person, network: FaultyNetwork, folder: Path
+    ann: Person, network: FaultyNetwork, folder: Path, client_name: str
 ) -> None:
     before = rows(folder)
 
-    with network.fault("POST /v2/warrants", "lose request"):
+    with network.fault(CREATE[client_name], "lose request"):
         answer = ann.post("/documents", json={"title": "Plan"})
 
     assert answer.status_code == 503
@@ -149,11 +155,11 @@ def test_a_create_that_is_not_stored_is_seen_by_nobody_and_can_be_sent_again(ann
 
 
 def test_a_deletion_that_fails_half_way_leaves_nothing_to_read_and_can_be_sent_again(
-    ann: Person, network: FaultyNetwork
+    ann: Person, network: FaultyNetwork, client_name: str
 ) -> None:
     document = ann.creates("documents")
 
-    with network.fault("DELETE /v2/objects", "lose request"):
+    with network.fault(FORGET[client_name], "lose request"):
         failed = ann.delete(f"/documents/{document}")
     left = (ann.may_read(document), ann.lists("/documents"))
     edited = ann.put(f"/documents/{document}", json={"title": "Back"})
@@ -185,11 +191,13 @@ def test_a_move_that_fails_has_moved_it_or_not_and_can_be_sent_again(
 
 
 @pytest.mark.parametrize("fault", ["lose request", "lose answer"])
-def test_unsharing_that_fails_can_be_sent_again(fault: Fault, ann: Person, bob: Person, network: FaultyNetwork) -> None:
+def test_unsharing_that_fails_can_be_sent_again(
+    fault: Fault, ann: Person, bob: Person, network: FaultyNetwork, client_name: str
+) -> None:
     document = ann.creates("documents")
     ann.does("PUT", f"/documents/{document}/viewer/user:{bob.name}")
 
-    with network.fault("DELETE /v2/warrants", fault):
+    with network.fault(REVOKE[client_name], fault):
         failed = ann.delete(f"/documents/{document}/viewer/user:{bob.name}")
     ann.does("DELETE", f"/documents/{document}/viewer/user:{bob.name}")
 
