@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent / "src" / "magistrate_client"
-MODULES = ("client.py", "httpx_network.py", "sending.py")
+MODULES = ("client.py", "httpx_network.py", "object_sets.py", "sending.py")
 
 _NOTE = "# Generated from ../asynchronous/{name} by generate_synchronous.py.\n"
 _REPLACEMENTS = (

@@ -84,6 +84,11 @@ def test_the_wheel_has_all_that_it_takes(distributions: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert re.findall(r"^Requires-Dist: (.*)$", metadata, re.MULTILINE) == [
         "httpx>=0.27",
+        "django>=4.2; extra == 'django'",
+        "fastapi>=0.115; extra == 'fastapi'",
+        "flask>=3.0; extra == 'flask'",
+        "sqlalchemy>=2.0; extra == 'sqlalchemy'",
+        "starlette>=0.40; extra == 'starlette'",
         "magistrate; (python_version >= '3.11') and extra == 'testing'",
     ]
     for line in ("Requires-Python: >=3.9", "License-Expression: Apache-2.0", "Classifier: Typing :: Typed"):

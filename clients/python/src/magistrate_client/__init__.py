@@ -28,6 +28,7 @@ from magistrate_client.errors import (
     MagistrateError,
     NotAllowed,
     NotFound,
+    ObjectSetTooLarge,
     OrphanedWarrants,
     PreconditionFailed,
     Refused,
@@ -48,6 +49,7 @@ from magistrate_client.events import (
     WatchEvent,
 )
 from magistrate_client.explanations import Explanation, Suggestion
+from magistrate_client.object_sets import ObjectSet
 from magistrate_client.refs import Object, ObjectRef, SubjectRef, Warrant
 from magistrate_client.results import AccessChange, Written
 from magistrate_client.synchronous.client import Client
@@ -83,6 +85,8 @@ __all__ = [
     "NotFound",
     "Object",
     "ObjectRef",
+    "ObjectSet",
+    "ObjectSetTooLarge",
     "OrphanedWarrants",
     "PreconditionFailed",
     "Refused",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple, TypeVar
 
-from magistrate_client.errors import Refused, choose_error
+from magistrate_client.errors import Refused, Unreachable, choose_error
 from magistrate_client.http_messages import BrokenAnswer
+
+_Result = TypeVar("_Result")
 
 TEXT_TYPE = "text/plain"
 """Is the media type of a model as text."""
@@ -39,6 +41,15 @@ def require_ours(answer: Answer, media_type: str = "application/json") -> None:
     """Raises BrokenAnswer if a successful answer is not one of Magistrate's."""
     if answer.status < 300 and not answer.media_type.startswith(media_type):
         raise BrokenAnswer(f"what answers there, with {answer.media_type or 'no media type'}, is no Magistrate")
+
+
+def read_answer(answer: Answer, read: Callable[[Any], _Result], url: str) -> _Result:
+    """Returns what a function reads from the JSON of an answer. Raises Unreachable if it is not one of Magistrate's."""
+    try:
+        return read(answer.read_json())
+    except (BrokenAnswer, LookupError, TypeError, ValueError) as error:
+        message = f"{url}: what answers there is no Magistrate: {error!r}"
+        raise Unreachable(message, url) from error
 
 
 def build_refusal(answer: Answer) -> Refused:

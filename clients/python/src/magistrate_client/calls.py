@@ -112,6 +112,12 @@ def render_subjects_query(object: AnyObject, relation: str, type: str) -> str:
     return f"select {_name(relation)} of type {_type(type)} for {_quote(render_object(object))}"
 
 
+def build_objects(prefix: str, type: str, as_of: str, page_size: int, cursor: str | None) -> Call:
+    """Returns the request for a page of the objects of a type that existed as of a token."""
+    parameters = {"objectType": _name(type), "asOf": as_of, "limit": page_size, **_cursor(cursor)}
+    return Call(Request("GET", f"{prefix}/v2/objects?{_encode_parameters(parameters)}", None, (COMPRESSED,)))
+
+
 def build_warrants(
     prefix: str, filters: Mapping[str, str | None], as_of: AsOf | None, page_size: int, cursor: str | None
 ) -> Call:

@@ -2,6 +2,7 @@
 
 MagistrateError
 ├── InvalidUse                  arguments that no request can be made of; nothing was sent
+├── ObjectSetTooLarge           more objects than a condition on one's own rows can have; nothing is cut off
 ├── Denied                      `require` found that a check is denied; carries `reason`, perhaps an `explanation`
 ├── Unreachable                 no complete answer came; carries `url`, `idempotency_key` of a write
 │   └── CallTimeout             the time of the call is over
@@ -44,6 +45,10 @@ class MagistrateError(Exception):
 
 class InvalidUse(MagistrateError):
     """Reports arguments that no request can be made of, so that nothing was sent."""
+
+
+class ObjectSetTooLarge(MagistrateError):
+    """Reports that a subject has a relation on more objects than fit into a condition of a database."""
 
 
 class Denied(MagistrateError):

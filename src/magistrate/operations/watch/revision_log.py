@@ -35,8 +35,10 @@ class WrittenRevision:
     actor: str | None
     request_id: str | None
     changes: Sequence[Event] | None
-    size: int
-    """Is about how many bytes it takes in memory."""
+
+    def measure(self) -> int:
+        """Returns about how many bytes it takes in memory."""
+        return OBJECT_BYTES + sum(map(measure_change, self.changes or ()))
 
 
 def measure_change(event: Event) -> int:
@@ -131,6 +133,4 @@ def _build_revisions(page: LogPage) -> Iterator[WrittenRevision]:
         is_whole = revision != page.following
         if is_whole or not number:
             written = RevisionId(revision, first.bits)
-            kept = changes if is_whole else None
-            size = OBJECT_BYTES + sum(map(measure_change, kept or ()))
-            yield WrittenRevision(written, first.at, first.actor, first.request_id, kept, size)
+            yield WrittenRevision(written, first.at, first.actor, first.request_id, changes if is_whole else None)

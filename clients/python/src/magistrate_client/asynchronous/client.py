@@ -15,11 +15,12 @@ from typing import (
 )
 
 from magistrate_client import calls
-from magistrate_client.answers import Answer
+from magistrate_client.answers import Answer, read_answer
 from magistrate_client.asynchronous.network import Connections
+from magistrate_client.asynchronous.object_sets import AsyncObjectSetReader, Selection
 from magistrate_client.asynchronous.sending import AsyncSender
 from magistrate_client.calls import PAGE_SIZE, AsOf, Call, Context, Precondition, Triple
-from magistrate_client.errors import Denied, Unreachable
+from magistrate_client.errors import Denied
 from magistrate_client.events import (
     AccessEvent,
     Checkpoint,
@@ -29,7 +30,7 @@ from magistrate_client.events import (
     read_watch_event,
 )
 from magistrate_client.explanations import Explanation, read_explanation, render_decision
-from magistrate_client.http_messages import BrokenAnswer
+from magistrate_client.object_sets import ObjectSet
 from magistrate_client.refs import AnyElement, AnyObject, AnySubject, AnyWarrant, Json, Warrant, read_warrant_row
 from magistrate_client.results import (
     AccessChange,
@@ -221,6 +222,15 @@ class AsyncClient:
             lambda cursor: calls.build_query(self._prefix, query, options, page_size, cursor), token, read_id
         )
 
+    async def object_set(
+        self, subject: AnySubject, relation: str, type: str, *, context: Context | None = None
+    ) -> ObjectSet:
+        """Returns for all objects of a type, existing or not, whether a subject has a relation on them, at one
+        revision. The key needs the scope `check`, too, and `read` if objects that do not exist are allowed, as by a
+        warrant on `type:*`."""
+        selection = Selection(subject, relation, type, context)
+        return await AsyncObjectSetReader(self._sender, self._settings, selection).read()
+
     def subjects(
         self,
         object: AnyObject,
@@ -396,11 +406,7 @@ class AsyncClient:
 
     def _read(self, answer: Answer, read: Callable[[Any], _Result]) -> _Result:
         """Returns what a function reads from the JSON of an answer."""
-        try:
-            return read(answer.read_json())
-        except (BrokenAnswer, LookupError, TypeError, ValueError) as error:
-            message = f"{self._settings.url}: what answers there is no Magistrate: {error!r}"
-            raise Unreachable(message, self._settings.url) from error
+        return read_answer(answer, read, self._settings.url)
 
 
 @asynccontextmanager

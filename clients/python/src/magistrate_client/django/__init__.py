@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from magistrate_client.django.allowed import IsOneOf, allowed, allowed_async, mirrored
 from magistrate_client.django.configuration import get_client
 from magistrate_client.django.guarding import RequireMixin, require
 from magistrate_client.django.naming import name_object, name_subject
@@ -16,7 +17,18 @@ from magistrate_client.django.naming import name_object, name_subject
 if TYPE_CHECKING:
     from magistrate_client.django.backend import MagistrateBackend
 
-__all__ = ["MagistrateBackend", "RequireMixin", "get_client", "name_object", "name_subject", "require"]
+__all__ = [
+    "IsOneOf",
+    "MagistrateBackend",
+    "RequireMixin",
+    "allowed",
+    "allowed_async",
+    "get_client",
+    "mirrored",
+    "name_object",
+    "name_subject",
+    "require",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,9 +16,9 @@ from typing import (
 )
 
 from magistrate_client import calls
-from magistrate_client.answers import Answer
+from magistrate_client.answers import Answer, read_answer
 from magistrate_client.calls import PAGE_SIZE, AsOf, Call, Context, Precondition, Triple
-from magistrate_client.errors import Denied, Unreachable
+from magistrate_client.errors import Denied
 from magistrate_client.events import (
     AccessEvent,
     Checkpoint,
@@ -28,7 +28,7 @@ from magistrate_client.events import (
     read_watch_event,
 )
 from magistrate_client.explanations import Explanation, read_explanation, render_decision
-from magistrate_client.http_messages import BrokenAnswer
+from magistrate_client.object_sets import ObjectSet
 from magistrate_client.refs import AnyElement, AnyObject, AnySubject, AnyWarrant, Json, Warrant, read_warrant_row
 from magistrate_client.results import (
     AccessChange,
@@ -42,6 +42,7 @@ from magistrate_client.results import (
 )
 from magistrate_client.settings import Settings, is_proxied, read_settings
 from magistrate_client.synchronous.network import Connections
+from magistrate_client.synchronous.object_sets import ObjectSetReader, Selection
 from magistrate_client.synchronous.sending import Sender
 
 if TYPE_CHECKING:
@@ -222,6 +223,13 @@ class Client:
             lambda cursor: calls.build_query(self._prefix, query, options, page_size, cursor), token, read_id
         )
 
+    def object_set(self, subject: AnySubject, relation: str, type: str, *, context: Context | None = None) -> ObjectSet:
+        """Returns for all objects of a type, existing or not, whether a subject has a relation on them, at one
+        revision. The key needs the scope `check`, too, and `read` if objects that do not exist are allowed, as by a
+        warrant on `type:*`."""
+        selection = Selection(subject, relation, type, context)
+        return ObjectSetReader(self._sender, self._settings, selection).read()
+
     def subjects(
         self,
         object: AnyObject,
@@ -396,11 +404,7 @@ class Client:
 
     def _read(self, answer: Answer, read: Callable[[Any], _Result]) -> _Result:
         """Returns what a function reads from the JSON of an answer."""
-        try:
-            return read(answer.read_json())
-        except (BrokenAnswer, LookupError, TypeError, ValueError) as error:
-            message = f"{self._settings.url}: what answers there is no Magistrate: {error!r}"
-            raise Unreachable(message, self._settings.url) from error
+        return read_answer(answer, read, self._settings.url)
 
 
 @contextmanager
