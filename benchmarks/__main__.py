@@ -28,6 +28,7 @@ from benchmarks.mirror import measure_mirror
 from benchmarks.mixed import command as mixed
 from benchmarks.models import measure_models
 from benchmarks.observing import measure_observing
+from benchmarks.orm_lists import measure_orm_lists
 from benchmarks.overload import measure_overload
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
@@ -56,6 +57,7 @@ TOPICS = {
     "mirror": measure_mirror,
     "models": measure_models,
     "observing": measure_observing,
+    "orm-lists": measure_orm_lists,
     "overload": measure_overload,
     "startup": measure_startup,
     "stores": measure_stores,
