@@ -1,6 +1,5 @@
 """Defines the bodies and handlers of /v2/difference (docs/difference.md)."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal, TypeVar
 
@@ -11,20 +10,13 @@ from magistrate.api.endpoints.lists import ListAnswer, read_page_members, render
 from magistrate.api.endpoints.object_types import ObjectTypeBody, read_bodies
 from magistrate.api.endpoints.policies import NamedPolicyBody, read_policies
 from magistrate.api.endpoints.warrants import (
-    SubjectAnswer,
-    TimeText,
     WarrantBody,
     read_named_warrant,
     read_warrant,
     read_warrant_policies,
 )
 from magistrate.api.endpoints.writes import read_in_steps
-from magistrate.api.http.json_values import render_time
-from magistrate.engine.difference.causes import Cause
-from magistrate.engine.difference.origins import TypeChange, WarrantChange
 from magistrate.engine.lists.language import MAX_QUERY_LENGTH
-from magistrate.engine.terms import ObjectRef
-from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter, MissingParameter
 from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, Q, read_narrowing
 from magistrate.operations.difference.pages import DifferenceRow
@@ -38,6 +30,7 @@ from magistrate.operations.difference.proposal import (
     proposal_kind,
 )
 from magistrate.operations.difference.revisions import FROM, TO, RevisionsRequest, list_difference, revisions_kind
+from magistrate.operations.difference.rows import AccessSubject, CauseRows, build_cause
 from magistrate.operations.paging import MAX_LIMIT, read_page_request
 
 B = TypeVar("B")
@@ -73,28 +66,6 @@ class DifferenceBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=
     sort_order: str | None = None
 
 
-class CauseAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Represents a warrant that took or lost effect; without a relation, an object that was created or deleted.
-    Its policy and its limits are omitted when it has none."""
-
-    object_type: str
-    object_id: str
-    relation: str = ""
-    subject: SubjectAnswer | msgspec.UnsetType = msgspec.UNSET
-    policy: str = ""
-    starts_at: TimeText | msgspec.UnsetType = msgspec.UNSET
-    expires_at: TimeText | msgspec.UnsetType = msgspec.UNSET
-
-
-class CausesAnswer(msgspec.Struct, rename="camel"):
-    """Represents the changes that led to a row. `objectTypes` has the names of those that were created, replaced or
-    deleted."""
-
-    created: list[CauseAnswer]
-    deleted: list[CauseAnswer]
-    object_types: list[str]
-
-
 class DifferenceRowAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
     """Represents access that a subject gained or lost. It is `conditional` if it depends on the context."""
 
@@ -102,9 +73,9 @@ class DifferenceRowAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_def
     object_type: str
     object_id: str
     relation: str
-    subject: SubjectAnswer
+    subject: AccessSubject
     conditional: bool = False
-    cause: CausesAnswer
+    cause: CauseRows
 
 
 async def list_page(call: Call[None]) -> Answer[ListAnswer[DifferenceRowAnswer]]:
@@ -158,32 +129,7 @@ def _render_row(row: DifferenceRow) -> DifferenceRowAnswer:
         object_type=change.type,
         object_id=change.id,
         relation=change.relation,
-        subject=SubjectAnswer(change.subject_type, change.subject_id),
+        subject=AccessSubject(change.subject_type, change.subject_id),
         conditional=change.is_conditional,
-        cause=_render_cause(row.cause),
-    )
-
-
-def _render_cause(cause: Cause) -> CausesAnswer:
-    warrants = [change for change in cause.changes if isinstance(change, WarrantChange)]
-    return CausesAnswer(
-        [_render_warrant(change.warrant) for change in warrants if change.is_created] + _render_refs(cause.created),
-        [_render_warrant(change.warrant) for change in warrants if not change.is_created] + _render_refs(cause.deleted),
-        [change.name for change in cause.changes if isinstance(change, TypeChange)],
-    )
-
-
-def _render_refs(refs: Sequence[ObjectRef]) -> list[CauseAnswer]:
-    return [CauseAnswer(ref.type, ref.id) for ref in refs]
-
-
-def _render_warrant(warrant: Warrant) -> CauseAnswer:
-    return CauseAnswer(
-        warrant.object_type,
-        warrant.object_id,
-        warrant.relation,
-        SubjectAnswer(warrant.subject_type, warrant.subject_id, warrant.subject_relation),
-        policy=warrant.policy,
-        starts_at=msgspec.UNSET if warrant.starts_at is None else render_time(warrant.starts_at),
-        expires_at=msgspec.UNSET if warrant.expires_at is None else render_time(warrant.expires_at),
+        cause=build_cause(row.cause),
     )

@@ -29,7 +29,7 @@ from magistrate.engine.warrants.overlay import NO_CHANGES
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations.history.points_in_time import pin_page
-from magistrate.operations.history.times import TIME_MESSAGE, read_time
+from magistrate.operations.history.times import TIME_MESSAGE, TimeText, read_time
 from magistrate.operations.models.undefined_names import UsedName, require_defined_names
 from magistrate.operations.paging import read_page_request
 from magistrate.operations.scheduling import checkpoint
@@ -68,8 +68,6 @@ RelationText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_-]{0,64}$")]
 
 WARRANTS_AT_ONCE = 500
 """Limits the warrants of a path that are rendered before a yield, which takes a millisecond or two."""
-
-TimeText = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 
 
 class SubjectBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, gc=False):

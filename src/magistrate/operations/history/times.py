@@ -10,6 +10,8 @@ import msgspec
 
 from magistrate.errors import InvalidParameter
 
+TimeText = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
+"""Represents a time in JSON, as it is rendered."""
 TIME_MESSAGE = "must be a valid time in the format 2006-01-02T15:04:05Z07:00"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,16 +1,14 @@
 """Renders what was gained and lost as the events of the effective feed, and positions as their ids."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from magistrate.engine.difference.causes import Cause
 from magistrate.engine.difference.comparison import AccessChange
-from magistrate.engine.difference.origins import TypeChange, WarrantChange
-from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import read_revision, write_token
+from magistrate.operations.difference.rows import AccessSubject, build_cause
 from magistrate.operations.history.times import render_time
 from magistrate.operations.scheduling import checkpoint, is_time_up
 from magistrate.operations.watch.access_steps import AccessEvent, AccessPosition
@@ -23,24 +21,6 @@ MAX_CAUSES = 1_000
 """Limits the causes that are kept while an event is rendered: its rows have few different ones."""
 TIME_SEPARATOR = "."
 MAX_TIME_DIGITS = 18
-
-
-class AccessSubject(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
-    object_type: str
-    object_id: str
-    relation: str = ""
-
-
-class CauseRow(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
-    """Represents a warrant that took or lost effect; without a relation, an object that was created or deleted."""
-
-    object_type: str
-    object_id: str
-    relation: str = ""
-    subject: AccessSubject | msgspec.UnsetType = msgspec.UNSET
-    policy: str = ""
-    starts_at: str | msgspec.UnsetType = msgspec.UNSET
-    expires_at: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class AccessRow(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
@@ -120,30 +100,7 @@ def _render_cause(cause: Cause, rendered: dict[int, msgspec.Raw]) -> msgspec.Raw
     """Returns the cause as JSON; rows of one event share it."""
     text = rendered.get(id(cause))
     if text is None:
-        text = msgspec.Raw(_ENCODER.encode(_build_cause(cause)))
+        text = msgspec.Raw(_ENCODER.encode(build_cause(cause)))
         if len(rendered) < MAX_CAUSES:
             rendered[id(cause)] = text
     return text
-
-
-def _build_cause(cause: Cause) -> dict[str, Sequence[Any]]:
-    warrants = [change for change in cause.changes if isinstance(change, WarrantChange)]
-    created = [_build_warrant(change.warrant) for change in warrants if change.is_created]
-    deleted = [_build_warrant(change.warrant) for change in warrants if not change.is_created]
-    return {
-        "created": [*created, *(CauseRow(ref.type, ref.id) for ref in cause.created)],
-        "deleted": [*deleted, *(CauseRow(ref.type, ref.id) for ref in cause.deleted)],
-        "objectTypes": [change.name for change in cause.changes if isinstance(change, TypeChange)],
-    }
-
-
-def _build_warrant(warrant: Warrant) -> CauseRow:
-    return CauseRow(
-        warrant.object_type,
-        warrant.object_id,
-        warrant.relation,
-        AccessSubject(warrant.subject_type, warrant.subject_id, warrant.subject_relation),
-        warrant.policy,
-        msgspec.UNSET if warrant.starts_at is None else render_time(warrant.starts_at),
-        msgspec.UNSET if warrant.expires_at is None else render_time(warrant.expires_at),
-    )
