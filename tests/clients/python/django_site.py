@@ -16,6 +16,7 @@ settings.configure(
     INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "magistrate_client.django"],
     MAGISTRATE={"TIMEOUT": 20, "PERMISSIONS": {"documents.change_document": "editor"}},
     MIDDLEWARE=["tests.clients.python.django_site.UserMiddleware"],
+    SECRET_KEY="the secret of these tests",
     ROOT_URLCONF="tests.clients.python.django_site",
     TEMPLATES=[{"BACKEND": "django.template.backends.django.DjangoTemplates"}],
 )

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine import id_characters
-from magistrate_client import InvalidUse, ObjectRef, SubjectRef
-from magistrate_client.guards import Guard, ObjectTemplate, Rejection, read_object, read_subject
+from magistrate_client import Client, InvalidUse, ObjectRef, SubjectRef
+from magistrate_client.guards import Guard, ObjectTemplate, Rejection, read_object, read_subject, translate_errors
 from magistrate_client.ids import MAX_ID_BYTES, is_id
+from tests import running
 
 NEAR_IDS = st.text(st.one_of(st.characters(), st.sampled_from("ab/:.é*#[ \u0301\u200b")), max_size=8) | st.sampled_from(
     ["é" * 512, "é" * 513, "x" * 1_024, "x" * 1_025, ".", "..", "..."]
@@ -115,3 +116,16 @@ def test_a_text_that_names_none_is_a_fault_of_the_application(text: str) -> None
 def test_an_object_with_the_id_of_none_is_not_found() -> None:
     with pytest.raises(Rejection):
         read_object("document:*")
+
+
+def test_an_id_that_only_the_service_refuses_is_not_found(shared_client: running.Client) -> None:
+    unassigned = "\u0378"  # as a letter is to the service that is newer than its Unicode
+
+    with (
+        Client(str(shared_client.base_url), running.KEY) as client,
+        pytest.raises(Rejection) as rejected,
+        translate_errors(),
+    ):
+        client.check("user:ann", "viewer", ObjectRef("document", unassigned))
+
+    assert rejected.value.status == 404

@@ -143,7 +143,7 @@ class Guard:
     def admit(self, client: Client, subject: AnySubject | None, parameters: Mapping[str, Any]) -> ObjectRef:
         """Returns the object of a request that may go on. Raises Rejection for any other."""
         found, named = read_subject(subject), self._template.name_object(parameters)
-        with _rejecting():
+        with translate_errors():
             allowed = client.check(found, self.relation, named)
         return _choose(allowed, named)
 
@@ -152,7 +152,7 @@ class Guard:
     ) -> ObjectRef:
         """Returns the same as `admit`."""
         found, named = read_subject(subject), self._template.name_object(parameters)
-        with _rejecting():
+        with translate_errors():
             allowed = await client.check(found, self.relation, named)
         return _choose(allowed, named)
 
@@ -164,7 +164,7 @@ def _choose(allowed: bool, named: ObjectRef) -> ObjectRef:
 
 
 @contextmanager
-def _rejecting() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Turns errors of a check into rejections where the caller can do something about them: wait, or name something
     else."""
     try:
