@@ -104,8 +104,10 @@ def mirrored(
 class _Condition(Func):
     """Is a condition on a field. Raises InvalidUse where it is resolved for a field without ids."""
 
-    output_field = BooleanField()
     allows_composite_expressions = True  # to be refused below, as other fields without ids
+
+    def __init__(self, field: AnyField, **options: Any) -> None:
+        super().__init__(field, output_field=BooleanField(), **options)
 
     def resolve_expression(self, *arguments: Any, **options: Any) -> Any:
         resolved = super().resolve_expression(*arguments, **options)
