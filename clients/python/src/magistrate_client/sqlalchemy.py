@@ -81,16 +81,12 @@ def mirrored(
     Only objects that exist in Magistrate have rows. The subject is `user:*` for one who does not exist there."""
     named = render_subject(subject)
     access = _name_mirror(table, schema)
-    ids = (
-        select(access.c.object_id)
-        .where(
-            access.c.object_type == type,
-            access.c.relation == relation,
-            access.c.subject_type == named["objectType"],
-            access.c.subject_id == named["objectId"],
-            not_(access.c.conditional),
-        )
-        .correlate(None)
+    ids = select(access.c.object_id).where(
+        access.c.object_type == type,
+        access.c.relation == relation,
+        access.c.subject_type == named["objectType"],
+        access.c.subject_id == named["objectId"],
+        not_(access.c.conditional),
     )
     return and_(_as_element(column).is_not(None), _IdOf(column, _choose_kind(column)).in_(ids))
 
