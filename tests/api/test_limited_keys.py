@@ -49,7 +49,7 @@ def limited(shared_client: Client) -> Iterator[Client]:
 
 NEWEST_ROUTES = {(one.method, one.path): one.list_types for one in ROUTES if one.path.startswith(("/v2/", "/access/"))}
 FOR_ALL_TYPES_ALONE = sorted(route for route, list_types in NEWEST_ROUTES.items() if list_types is list_all)
-ABOUT_NO_OBJECTS = ("/v2/keys", "/v2/stores", "/v2/model/validate", "/v2/model/convert")
+ABOUT_NO_OBJECTS = ("/v2/keys", "/v2/stores", "/v2/watch/tickets", "/v2/model/validate", "/v2/model/convert")
 """The beginnings of the paths of all routes whose answers do not depend on objects, warrants or the stored model."""
 
 

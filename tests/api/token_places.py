@@ -51,6 +51,7 @@ BODIES: dict[str, Any] = {
     "/v2/difference": {"proposal": {"create": PROPOSED}, "limit": 1},
     "/v2/sessions": {"type": "sess", "userId": "ann"},
     "/v1/sessions": {"type": "sess", "userId": "ann"},
+    "/v2/watch/tickets": {},
     "/access/v1/evaluation": ENTITIES | ACTION,
     "/access/v1/evaluations": {"evaluations": [ENTITIES | ACTION]},
     "/access/v1/search/subject": {**ENTITIES, **ACTION, "subject": {"type": "user"}},

@@ -139,6 +139,7 @@ READERS = {
     "api/http/tls.py": "PEM, of which OpenSSL skips what is before it",
     "cli/administration/audit.py": "audit logs, which are hashed to the byte",
     "cli/administration/backups.py": "backups, which are hashed to the byte",
+    "cli/checks/event_position.py": "a file that the command writes",
     "cli/commands.py": "opens standard input if the caller has closed it",
     "cli/checks/diff.py": "above",
     "cli/importing/foreign_files.py": "above",

@@ -710,7 +710,7 @@ def test_many_warrants_are_each_looked_up_on_postgresql(
     [
         looked_up(LIST_EXPIRED, 5),
         looked_up(LIST_DELETED_STORES),
-        looked_up(LIST_OUTDATED, 5, 6, 5, 6, 1, 100),
+        looked_up(LIST_OUTDATED, 5, 6, 6, 5, 6, 1, 100),
         *(looked_up(rows.delete, 2, *rows.first, 100) for rows in list_stored_rows(SqliteDatabase.dialect)),
     ],
 )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from magistrate.cli.checks.event_following import EventFollower, FollowOptions
 from magistrate.cli.checks.event_position import PositionFile
 from magistrate.cli.completion import complete_types
 from magistrate.cli.output import tolerate_closed_output
@@ -68,6 +67,8 @@ def watch(
     Every filter but --subject and --object may be repeated: one of its values must match. The command goes on until it
     is interrupted, and goes on by itself after the connection was lost. The position in FILE is written after the event
     was printed: started again, the command prints what follows, and perhaps the last events once more."""
+    from magistrate.cli.checks.event_following import EventFollower, FollowOptions
+
     if since and has_snapshot:
         raise InvalidParameter("--since", "cannot be given with --snapshot, which begins anew")
     parameters = _read_filters(bool(of), selected) | ({"of": ",".join(of)} if of else {})
