@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cases import Magistrate
+from tests.processes.served_processes import wait_until
 from tests.running import KEY, Client, running_service, settings_for
 from tests.webhook_receiver import WebhookReceiver, answer_status, receiving
 
@@ -86,9 +87,11 @@ def test_a_replay_sends_what_followed_a_token_again(magistrate: Magistrate, rece
     receiver.wait_for(1)
     magistrate.done("webhooks", "replay", made["id"], "--since", token)
     receiver.wait_for(2)
-    attempts = magistrate.json("webhooks", "deliveries", made["id"])["results"]
 
     assert receiver.ids[0] == receiver.ids[1]
+    # An attempt is recorded when its answer has come.
+    wait_until(lambda: len(magistrate.json("webhooks", "deliveries", made["id"])["results"]) == 2)
+    attempts = magistrate.json("webhooks", "deliveries", made["id"])["results"]
     assert [attempt["status"] for attempt in attempts] == [204, 204]
 
 
