@@ -308,6 +308,15 @@ def test_what_cannot_be_written_is_not_sent(create: list[str]) -> None:
         client.write(create=create)
 
 
+@pytest.mark.parametrize("token", ["a\r\nX-Forwarded-For: ::1", "a\n", "a b", "ä"])
+def test_a_token_from_elsewhere_adds_no_header(token: str) -> None:
+    with Client("http://127.0.0.1:1", KEY) as client:
+        with pytest.raises(InvalidUse), client.at(token):
+            client.check(*CHECK)
+        with pytest.raises(InvalidUse):
+            client.check(*CHECK, token=token)
+
+
 def test_a_query_is_about_nothing_but_its_arguments() -> None:
     with Client("http://127.0.0.1:1", KEY) as client:
         for relation, kind in (("viewer or owner", "document"), ("viewer", "document where user:x is y"), ("", "a")):

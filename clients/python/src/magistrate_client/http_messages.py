@@ -15,6 +15,7 @@ MAX_BODY_BYTES = 134_217_728
 """Limits an answer, as decoded (128 MiB): a page of a list has some kilobytes, and a model may have megabytes."""
 
 _NO_BODY = (204, 304)
+_HEX_DIGITS = b"0123456789abcdefABCDEF"
 
 
 class BrokenAnswer(Exception):
@@ -193,9 +194,9 @@ class _Chunks:
             if line:
                 raise BrokenAnswer("a chunk of the answer is longer than it says")
         else:
-            try:
-                self._missing = int(line.partition(b";")[0], 16)
-            except ValueError as error:
-                raise BrokenAnswer("the chunks of the answer cannot be read") from error
+            size = line.partition(b";")[0].rstrip(b" \t")
+            if not size or size.strip(_HEX_DIGITS):  # int() takes signs and more
+                raise BrokenAnswer("the chunks of the answer cannot be read")
+            self._missing = int(size, 16)
             self._in_trailer = self._missing == 0
             self._ends_chunk = self._missing > 0

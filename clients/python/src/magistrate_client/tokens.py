@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Optional
 
+from magistrate_client.errors import InvalidUse
+
 LATEST = "latest"
 
 _Rank = Optional[tuple[bytes, int]]
@@ -26,6 +28,14 @@ def rank_token(token: str) -> _Rank:
     if len(decoded) < 17 or decoded[0] not in _KNOWN_VERSIONS:
         return None
     return decoded[1:9], int.from_bytes(decoded[9:17], "big")
+
+
+def require_sendable(token: str) -> str:
+    """Returns a token, which may have come from a cookie or a message. Raises InvalidUse if it has characters that no
+    token has, such as the end of a line, behind which it would go on as other headers."""
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidUse("a token has printable ASCII characters and no blanks")
+    return token
 
 
 class Session:

@@ -14,7 +14,7 @@ from magistrate_client.events import FeedReader, build_end
 from magistrate_client.http_messages import BrokenAnswer, Request
 from magistrate_client.refs import Json
 from magistrate_client.settings import Settings
-from magistrate_client.tokens import LATEST, Session, SessionHolder
+from magistrate_client.tokens import LATEST, Session, SessionHolder, require_sendable
 
 STREAM_SECONDS = 60.0
 """Limits how long a feed may be silent; the service sends something every 15 seconds."""
@@ -136,7 +136,7 @@ class AsyncSender:
                 token = LATEST
         if token is None:
             return None, call.request
-        return own, call.request._replace(headers=(*call.request.headers, (TOKEN_HEADER, token)))
+        return own, call.request._replace(headers=(*call.request.headers, (TOKEN_HEADER, require_sendable(token))))
 
 
 class _Retry(Exception):
