@@ -38,9 +38,9 @@ SHARED: Types = {
 }
 
 
-async def begin(node: Node, of: str = "document#viewer@user") -> AccessCursor:
+async def begin(node: Node, of: str = "document#viewer@user", object_: str | None = None) -> AccessCursor:
     newest, at = await RevisionLog(node.ctx.store).read_newest()
-    cursor = await begin_cursor(node.ctx, read_narrowing(of, None, None, None), AccessPosition(newest, at, at))
+    cursor = await begin_cursor(node.ctx, read_narrowing(of, None, object_, None), AccessPosition(newest, at, at))
     async for _ in cursor.follow_time(at + 1):  # looks ahead for the first time
         pass
     return cursor
@@ -79,6 +79,44 @@ async def test_a_change_that_reaches_nothing_selected_runs_no_statement(node: No
     assert events == []
     assert node.database.reads == 0
     assert cursor.position.id == written[-1].id
+
+
+async def test_a_change_like_one_that_reached_nothing_is_skipped_without_a_step(
+    node: Node, cursor: AccessCursor
+) -> None:
+    await node.grant("document:new#note@user:new")
+    await node.grant("document:newer#note@user:newer")
+    first, second = await read_written(node, cursor)
+
+    assert not cursor.skip_revision(first), "it is not known yet whether documents and users that exist can matter"
+    await follow(node, cursor)
+    cursor.position = AccessPosition(first.id, first.written_at, first.written_at)
+    assert cursor.skip_revision(second)
+    assert cursor.position == AccessPosition(second.id, second.written_at, second.written_at)
+
+
+@pytest.mark.parametrize("relevant", ["team:all#member@user:kim", "document:1#blocked@user:ann"])
+async def test_a_change_that_may_reach_what_is_selected_is_not_skipped(
+    node: Node, cursor: AccessCursor, relevant: str
+) -> None:
+    await node.grant("document:1#note@user:kim", "document:1#note@user:new")
+    await follow(node, cursor)
+    await node.grant(relevant)
+    [written] = await read_written(node, cursor)
+
+    assert not cursor.skip_revision(written)
+
+
+async def test_what_is_named_and_moments_are_not_skipped(node: Node, cursor: AccessCursor) -> None:
+    named = await begin(node, object_="document:new")
+    await node.grant("document:newest#note@user:newest")
+    await follow(node, named)
+    await node.grant("document:new#note@user:new")
+    [written] = await read_written(node, named)
+    assert not named.skip_revision(written)
+    assert cursor.wakes_at is not None
+
+    assert not cursor.skip_revision(replace(written, written_at=cursor.wakes_at))
 
 
 async def test_a_change_that_reaches_what_is_selected_is_an_event(node: Node, cursor: AccessCursor) -> None:

@@ -147,6 +147,23 @@ async def test_readers_share_what_is_read(nodes: Nodes, monkeypatch: pytest.Monk
     assert await count_reads(200) <= await count_reads(1)
 
 
+async def test_what_is_written_soon_after_something_is_read_together(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revision_feed, "GATHER_SECONDS", 1.0)
+    async with following(node.ctx) as batches:
+        await node.grant(grant(0))
+        await take(batches, 1)
+        node.database.reads = 0
+        for number in range(1, 21):
+            await node.grant(grant(number))
+
+        found = await take(batches, 20)
+
+    assert objects_of(found) == [str(number) for number in range(1, 21)]
+    assert node.database.reads < 20
+
+
 async def test_readers_at_the_same_place_behind_the_tail_share_their_reads(node: Node) -> None:
     since = await newest(node)
     for number in range(10):

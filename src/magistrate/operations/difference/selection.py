@@ -27,14 +27,16 @@ class Selection:
         self.types = list_subject_types(narrowing, models)
         self.relevant: Collection[Target] = ()
         self._by_existence = AccessByExistence(models)
-        self._is_examined = False
+        self.is_examined = False
         self._concerns: dict[tuple[str, str, str], bool] = {}
+        self._existence: dict[str, bool] = {}
+        """Says by type whether the existence of an object can affect access that is selected, where it was examined."""
 
     def examine(self, work: Work) -> Checkpoints[None]:
-        if not self._is_examined:
+        if not self.is_examined:
             yield from self.influences.collect(work)
             self.relevant = yield from self.influences.find_relevant(self.targets, work)
-            self._is_examined = True
+            self.is_examined = True
 
     def select_origins(self, origins: Iterable[ChangeOrigin]) -> Iterator[ChangeOrigin]:
         """Yields the origins that can affect access which is selected."""
@@ -47,7 +49,7 @@ class Selection:
     def is_concerned(self, object_type: str, relation: str, subject_type: str) -> bool:
         """Returns whether a warrant with these names can affect access that is selected. Takes no step, and examines
         the rules once for the same names."""
-        assert self._is_examined
+        assert self.is_examined
         names = object_type, relation, subject_type
         if names not in self._concerns:
             self._concerns[names] = self._may_concern(
@@ -60,6 +62,23 @@ class Selection:
         dependents = [relation, *(link.dependent.relation for link in self.influences.links.get(names, ()))]
         dependents += self.influences.quantified.get(names, ())
         return any((of_type, dependent) in self.relevant for dependent in dependents)
+
+    def is_known_to_concern(self, object_type: str) -> bool:
+        """Returns whether the existence of an object of a type can affect access that is selected, True if that was not
+        examined yet. Takes no step."""
+        return self._existence.get(object_type, True)
+
+    def examine_existence(self, refs: Iterable[ObjectRef], work: Work) -> Checkpoints[bool]:
+        """Returns whether the existence of any of these objects can affect access that is selected. It depends on their
+        types, each of which is examined once."""
+        for of_type, ref in {ref.type: ref for ref in refs}.items():
+            if of_type not in self._existence:
+                of_objects = yield from self.select_given([ref], work)
+                of_subjects = yield from self.select_had([ref], work)
+                self._existence[of_type] = bool(of_objects or of_subjects)
+            if self._existence[of_type]:
+                return True
+        return False
 
     def select_given(self, refs: Iterable[ObjectRef], work: Work) -> Checkpoints[list[ObjectRef]]:
         """Returns the objects on which subjects may have access that is selected because the object exists."""

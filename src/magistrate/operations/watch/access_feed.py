@@ -282,7 +282,8 @@ class AccessFollower:
     async def _take(self, cursor: AccessCursor, batch: RevisionBatch) -> None:
         """Follows what was written."""
         for written in batch.revisions:
-            await self._add_events(lambda written=written: cursor.follow_revision(written))  # type: ignore[misc]
+            if not cursor.skip_revision(written):
+                await self._add_events(lambda written=written: cursor.follow_revision(written))  # type: ignore[misc]
             self._add(cursor.position, None)
             await self._wait_for_readers()
         if batch.newest != cursor.position.id:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from magistrate.engine.difference.comparison import Existence
 from magistrate.engine.difference.origins import WarrantChange
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import WILDCARD, Revision
+from magistrate.engine.names import WILDCARD, ObjectId, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import WarrantNames
 from magistrate.engine.work import Work
@@ -126,6 +126,30 @@ class AccessCursor:
             yield change
         async for event in self.follow_time(time):
             yield event
+
+    def skip_revision(self, written: WrittenRevision) -> bool:
+        """Moves on to the next revision if it is known, without looking anything up, that nothing is different there,
+        and returns whether it is. It does what `follow_revision` would."""
+        selection = self._selections.get((id(self.model), id(self.model)))
+        if selection is None or not selection.is_examined or written.changes is None:
+            return False
+        time, wakes_at = max(self.position.time, written.written_at), self.wakes_at
+        if (
+            wakes_at is None
+            or wakes_at <= time
+            or any(self._may_concern(event, selection) for event in written.changes)
+        ):
+            return False
+        self.position = AccessPosition(written.id, time, written.written_at)
+        return True
+
+    def _may_concern(self, event: Event, selection: Selection) -> bool:
+        """Returns whether a change may affect what is selected."""
+        if event.kind == "warrant":
+            return selection.is_concerned(event.key[0], event.key[2], event.key[3])
+        if event.kind != "object" or selection.is_known_to_concern(event.key[0]):
+            return True
+        return ObjectRef(TypeName(event.key[0]), ObjectId(event.key[1])) in self._existing
 
     def skip_to(self, newest: RevisionId, reached_at: int) -> None:
         """Moves on to a revision up to which nothing was changed."""
@@ -286,8 +310,7 @@ class AccessCursor:
         refs = [*existence.created, *existence.deleted]
         if any(ref in self._existing for ref in refs):
             return True
-        selected = await complete_checkpoints(selection.select_given(refs, work), work)
-        return bool(selected or await complete_checkpoints(selection.select_had(refs, work), work))
+        return await complete_checkpoints(selection.examine_existence(refs, work), work)
 
     async def _select(self, model: Model, work: Work) -> Selection:
         """Returns what is selected by the model of the position and this one."""

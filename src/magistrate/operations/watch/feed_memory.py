@@ -59,7 +59,7 @@ def _measure_text(text: RenderedText | None) -> int:
 
 
 def _measure_page(page: RevisionPage) -> int:
-    return OBJECT_BYTES + sum(written.measure() for written in page.batch.revisions)
+    return OBJECT_BYTES + sum(written.size for written in page.batch.revisions)
 
 
 class HasTail(Protocol):

@@ -38,6 +38,8 @@ HEARTBEAT_SECONDS = 7.5
 """Sets after which time without a revision readers get a batch without one."""
 LOOK_SECONDS, POLL_SECONDS = 0.004, 0.025
 """Set how often the feed looks whether others have written: where that takes no statement, and where it does."""
+GATHER_SECONDS = 0.01
+"""Sets how long the feed waits after it has found something, so that what is written meanwhile is read together."""
 LOOK_SECONDS_A_FEED = 0.0002
 """Sets that many feeds together take no more than a twentieth of a processor for looking."""
 RETRY_SECONDS = 0.25
@@ -205,16 +207,19 @@ class LogFollower:
             return
         if page.is_ahead:
             raise HistoryReplaced
-        if page.batch.newest != self.newest:
+        has_news = page.batch.newest != self.newest
+        if has_news:
             self._add(page.batch)
         if page.is_last:
+            if has_news:
+                await asyncio.sleep(GATHER_SECONDS)
             await self._wait_for_writes(mark)
 
     def _add(self, batch: RevisionBatch) -> None:
         self.newest, self.newest_at = batch.newest, batch.newest_at
         for written in batch.revisions:
             self._tail.append(written)
-            self._memory.add(self, written.measure())
+            self._memory.add(self, written.size)
         self.notify()
 
     async def _wait_for_writes(self, mark: Mark) -> None:
@@ -255,7 +260,7 @@ def _cut_batch(revisions: Sequence[WrittenRevision]) -> Sequence[WrittenRevision
     """Returns the first ones, which do not take too much, but at least one if there are any."""
     size = 0
     for number, written in enumerate(revisions, 1):
-        size += written.measure()
+        size += written.size
         if size >= MAX_BATCH_BYTES:
             return revisions[:number]
     return revisions

@@ -35,10 +35,8 @@ class WrittenRevision:
     actor: str | None
     request_id: str | None
     changes: Sequence[Event] | None
-
-    def measure(self) -> int:
-        """Returns about how many bytes it takes in memory."""
-        return OBJECT_BYTES + sum(map(measure_change, self.changes or ()))
+    size: int
+    """Is about how many bytes it takes in memory."""
 
 
 def measure_change(event: Event) -> int:
@@ -133,4 +131,6 @@ def _build_revisions(page: LogPage) -> Iterator[WrittenRevision]:
         is_whole = revision != page.following
         if is_whole or not number:
             written = RevisionId(revision, first.bits)
-            yield WrittenRevision(written, first.at, first.actor, first.request_id, changes if is_whole else None)
+            kept = changes if is_whole else None
+            size = OBJECT_BYTES + sum(map(measure_change, kept or ()))
+            yield WrittenRevision(written, first.at, first.actor, first.request_id, kept, size)
