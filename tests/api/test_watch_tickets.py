@@ -3,6 +3,7 @@ written or kept in memory (docs/watch.md#browsers)."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 
 from magistrate.api.http import request_values
 from magistrate.operations.keys.caller_keys import key_digest
+from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.operations.watch import tickets
+from magistrate.store.contract.stores import StoredStore, StoreUsage
 from tests.api.watching import Event, Watching, list_granted, watching
 from tests.databases import dump
 from tests.running import KEY, Client, running_server, running_service, settings_for
@@ -153,6 +156,18 @@ def test_a_ticket_allows_what_its_key_does(service: Client) -> None:
 
     assert statuses == [403, 403, 200]
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+
+
+def test_a_store_may_grow_while_its_ticket_is_looked_up(service: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = StoreContexts.find
+
+    def find_grown(self: StoreContexts, named: str) -> StoredStore | None:
+        found = find(self, named)
+        return found and replace(found, usage=StoreUsage(98, 99))
+
+    monkeypatch.setattr(StoreContexts, "find", find_grown)
+
+    assert ask(service, f"/stores/default/v2/watch?ticket={issue(service)}").status_code == 200
 
 
 def test_a_ticket_is_for_one_store(service: Client) -> None:

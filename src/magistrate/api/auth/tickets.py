@@ -23,8 +23,10 @@ async def identify_by_ticket(
     caller = await find_ticket(context, ticket)
     if caller is None or not await _is_in_force(keys, caller):
         raise Unauthenticated(INVALID_TICKET)
-    if named is not None and stores.find(named) != issuer:
-        raise NotFound("Store", named)
+    if named is not None:
+        store = stores.find(named)
+        if store is None or store.number != issuer.number:  # what it holds may have been read again since
+            raise NotFound("Store", named)
     if redeems and await redeem_ticket(context, ticket) is None:
         raise Unauthenticated(INVALID_TICKET)
     return Identified(caller, store=issuer.id)
