@@ -74,7 +74,9 @@ def test_what_is_no_answer_is_refused(raw: bytes) -> None:
         AnswerReader().receive(raw)
 
 
-@pytest.mark.parametrize("packed", [PACKED[:-4], b"x" + PACKED, PACKED[:10]])
+@pytest.mark.parametrize(
+    "packed", [PACKED[:-4], b"x" + PACKED, PACKED[:10]], ids=["cut off", "preceded", "only the head"]
+)
 def test_a_damaged_body_is_refused(packed: bytes) -> None:
     reader = AnswerReader()
     reader.receive(HEAD + b"content-encoding: gzip\r\ncontent-length: %d\r\n\r\n%s" % (len(packed), packed))
