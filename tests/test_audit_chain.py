@@ -5,7 +5,6 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -22,6 +21,7 @@ from magistrate.cli.commands import main
 from tests.audit_records import contents, find_faults, record
 from tests.cli.runner import CommandRunner
 from tests.processes.starting import start_process
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[1]
 APPENDS = """
@@ -375,10 +375,3 @@ def test_a_full_disk_is_logged_once_and_the_records_stay(tmp_path: Path, monkeyp
     [failure] = logged
     assert failure["log_level"] == "error"
     assert "No space left on device" in failure["cause"]
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

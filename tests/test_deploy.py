@@ -24,8 +24,9 @@ from magistrate.config.database_url import PostgresUrl
 from magistrate.config.settings import read_settings
 from magistrate.config.settings_table import SETTINGS
 from tests.generated_docs import ROOT
-from tests.processes.served_processes import free_port, wait_for
+from tests.processes.served_processes import free_port
 from tests.processes.starting import start_process
+from tests.waiting import wait_until
 from tests.worker_memory import needed_bytes
 from tests.workflows import read_workflow
 
@@ -186,7 +187,7 @@ def test_the_commands_of_the_image_work_in_an_empty_directory(tmp_path: Path) ->
     try:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("Magistrate listens on ")
-        wait_for(lambda: probe(environment) == 0)
+        wait_until(lambda: probe(environment) == 0)
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)

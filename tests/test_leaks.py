@@ -15,9 +15,9 @@ from tests.generated_docs import ROOT
 from tests.http_server import SilentHandler, serving
 from tests.leaks import KEY, find_leaks, keep_secret
 from tests.processes.forked_service import ForkedService
-from tests.processes.served_processes import wait_until
 from tests.processes.service_process import ServiceProcess
 from tests.running import Client
+from tests.waiting import wait_until
 
 LEAKING = f"""
 import os

@@ -1,7 +1,5 @@
 """Contextual warrants, time limits, points in time and atomic writes together, over HTTP."""
 
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 
 from tests.running import Client
 from tests.scenario_files import warrant_body
+from tests.waiting import wait_until
 
 MODEL: dict[str, Any] = {"team": {"member": {}}, "document": {"owner": {}, "viewer": {"inheritIf": "owner"}}}
 TEAM, ANN_IN_TEAM = "document:plan#owner@team:eng#member", "team:eng#member@user:ann"
@@ -45,13 +44,6 @@ def token_of(answer: httpx.Response) -> str:
 
 def soon() -> str:
     return (datetime.now(UTC) + timedelta(seconds=1)).isoformat().replace("+00:00", "Z")
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WITHIN_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_contextual_warrants_count_on_top_of_what_was_then(defined: Client) -> None:

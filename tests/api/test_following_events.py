@@ -1,8 +1,7 @@
 """Following events with `after` (docs/api.md#following-events), in v2 and v1."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from tests.conftest import STORES, new_database_url
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, running_service, settings_for
 from tests.scenario_files import warrant_body
+from tests.waiting import wait_until
 
 Event = dict[str, Any]
 VERSIONS = {"v1": ("events", "lastId"), "v2": ("results", "nextCursor")}
@@ -58,13 +58,6 @@ def logging_client(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
             client.define({"document": {"viewer": {}, "editor": {}}})
             client.grant(*(f"document:{number}#viewer@user:ann" for number in range(30)))
             yield client
-
-
-def wait_for(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -210,7 +203,7 @@ def test_nothing_is_missed_or_shown_twice_while_workers_write(
 
             while any(thread.is_alive() for thread in threads):
                 read_on()
-            wait_for(lambda: sum(row["type"] in DECIDED for row in list_all(client, "/v2/access-events")) == 180)
+            wait_until(lambda: sum(row["type"] in DECIDED for row in list_all(client, "/v2/access-events")) == 180)
             read_on()
 
             for path in LISTS:

@@ -30,6 +30,7 @@ from tests.ids import STRANGE_IDS
 from tests.jwks_server import AUDIENCE, ISSUER, JwksServer, ec_key, jwk, jwks_server, pem, rsa_key, token
 from tests.scenario_files import warrant_body
 from tests.sessions import EXPIRED, INVALID, Served, seconds_from_now, serving, unsigned
+from tests.waiting import wait_until
 
 TENANT = "https://login.example/tenant"
 RSA, OTHER_RSA, EC, OTHER_EC = rsa_key(), rsa_key(), ec_key(), ec_key()
@@ -280,13 +281,6 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(KeyFile, "every_seconds", 0.1)
     monkeypatch.setattr(key_url, "FETCH_EVERY_SECONDS", 0.1)
     monkeypatch.setattr(key_url, "TIMEOUT_SECONDS", 0.5)
-
-
-def wait_until(claim: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not claim():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.05)
 
 
 def test_a_new_key_of_the_provider_is_fetched_when_a_token_names_it(

@@ -1,21 +1,13 @@
 """The background work of a service is done for every store."""
 
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
+from tests.waiting import wait_until
 
 MEMBER = "role:admin#member@user:ann"
 WITHIN_SECONDS = 20
-
-
-def wait_for(claim: Callable[[], object]) -> None:
-    deadline = time.monotonic() + WITHIN_SECONDS
-    while not claim():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_decisions_are_recorded_and_warrants_expire_in_every_store(database_url: str) -> None:
@@ -29,6 +21,6 @@ def test_decisions_are_recorded_and_warrants_expire_in_every_store(database_url:
         def list_events(kind: str, prefix: str = "/stores/first") -> object:
             return client.get(f"{prefix}/v2/access-events", params={"type": kind}).json()["results"]
 
-        wait_for(lambda: list_events("access_allowed"))
-        wait_for(lambda: list_events("access_revoked"))
+        wait_until(lambda: list_events("access_allowed"))
+        wait_until(lambda: list_events("access_revoked"))
         assert list_events("access_allowed", prefix="") == list_events("access_revoked", prefix="") == []

@@ -3,7 +3,6 @@ they fail. The streams are those of a route that only these tests have."""
 
 import asyncio
 import threading
-import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -26,6 +25,7 @@ from magistrate.operations.keys.callers import Scope
 from tests.api.sockets import connect, head, read_answer, read_to_the_end
 from tests.metrics import sum_metric
 from tests.running import Client, running_server, settings_for
+from tests.waiting import wait_until
 
 PATH = "/v2/test-streams"
 MAX_OPEN = 2
@@ -94,13 +94,6 @@ def streaming(source: Source, settings: dict[str, int], tmp_path: Path) -> Itera
     given = settings_for(f"sqlite:///{tmp_path}/m.db", **settings)
     with running_server(given) as (url, server), Client(url) as client:
         yield Streaming(client, server, source)
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def open_stream(client: Client) -> AbstractContextManager[httpx.Response]:

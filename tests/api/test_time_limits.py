@@ -1,7 +1,7 @@
 """startsAt and expiresAt of warrants over HTTP (docs/api.md#time-limits)."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from magistrate.store.postgres.database import PostgresServer
 from magistrate.store.sqlite.database import SqliteFile
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
+from tests.waiting import wait_until
 
 ANN = "document:plan#viewer@user:ann"
 BOB = "document:plan#viewer@user:bob"
@@ -41,13 +42,6 @@ def written_time(microseconds: int) -> str:
 
 def allowed(client: Client, written: str = ANN) -> bool:
     return bool(client.ask(written).json()["result"] == "Authorized")
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WITHIN_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_limits_are_answered_listed_and_left_out_where_there_are_none(defined: Client) -> None:

@@ -23,9 +23,9 @@ from tests.cli.cases import Magistrate
 from tests.cli.every_command import ARGUMENTS, Words, write_files
 from tests.generated_docs import ROOT
 from tests.http_server import SilentHandler, serving
-from tests.processes.served_processes import wait_until
 from tests.processes.starting import start_process
 from tests.running import KEY, Client, running_service, settings_for
+from tests.waiting import wait_until
 
 
 class Asking(NamedTuple):

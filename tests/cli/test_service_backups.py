@@ -1,8 +1,7 @@
 """`magistrate backup`, `restore` and `export` through a service: they do what they do on its database."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from tests.api.sockets import connect, head, read_answer
 from tests.backups import done, export, fill, fill_database, magistrate, read_answers
 from tests.conftest import STORES, new_database_url
 from tests.running import KEY, Client, running_server, running_service, settings_for, wait_for_stopped_services
+from tests.waiting import wait_until
 
 SUFFIXES = ("", ".gz", ".zst")
 OTHER = {"sqlite": "postgres", "postgres": "sqlite"}
@@ -280,13 +280,6 @@ def test_a_restore_is_stopped_with_the_service(database: str, monkeypatch: pytes
     with running_service(settings_for(database)) as url, Client(url) as client:
         assert client.get("/v2/warrants").json()["results"] == before
         client.grant("document:later#owner@user:ann")
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def read_to_the_end_of_chunks(connection: Any) -> bytes:

@@ -16,9 +16,9 @@ import pytest
 from magistrate.cli.checks import event_following
 from tests.cli.cases import Magistrate
 from tests.mirror.feeds import HOLD, Event, Sent, at, checkpoint, refusal, scripted_feed
-from tests.processes.served_processes import wait_until
 from tests.processes.starting import start_process
 from tests.running import KEY, Client
+from tests.waiting import wait_until
 
 WITHIN_SECONDS = 30
 

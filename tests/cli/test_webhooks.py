@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cases import Magistrate
-from tests.processes.served_processes import wait_until
 from tests.running import KEY, Client, running_service, settings_for
+from tests.waiting import wait_until
 from tests.webhook_receiver import WebhookReceiver, answer_status, receiving
 
 AWAY = "http://127.0.0.1:1/hook"

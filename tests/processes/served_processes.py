@@ -2,8 +2,6 @@
 
 import contextlib
 import socket
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 
@@ -11,13 +9,6 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
         return port
-
-
-def wait_for(is_so: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def children_of(pid: int) -> list[int]:
@@ -39,10 +30,3 @@ def serving(pids: list[int]) -> list[int]:
             if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.append(pid)
     return found
-
-
-def wait_until(claim: Callable[[], bool], within_seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + within_seconds
-    while not claim():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.1)

@@ -15,8 +15,8 @@ from magistrate.wiring.stores import open_stores
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
 from tests.processes.forked_service import ForkedService
-from tests.processes.served_processes import wait_until
 from tests.running import KEY, settings_for
+from tests.waiting import wait_until
 
 ROUNDS, NIGHTLY_ROUNDS = 8, 50
 MODEL = {object_type.name for object_type in PREDEFINED_TYPES}

@@ -12,9 +12,10 @@ import pytest
 
 from magistrate.wiring.api_keys import FOLLOW_EVERY_SECONDS, LOOK_EVERY_SECONDS
 from magistrate.wiring.maintenance import reset_key
-from tests.processes.served_processes import children_of, serving, wait_for
+from tests.processes.served_processes import children_of, serving
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, settings_for
+from tests.waiting import wait_until
 
 FIRST, SECOND, THIRD = ("the-first-key-of-the-file", "the-second-key-of-the-file", "the-third-key-of-the-file")
 INVALID = "the API key file is invalid, the previous keys stay valid"
@@ -48,7 +49,7 @@ def accepts(service: ServiceProcess, key: str) -> set[int]:
 def wait_for_status(status: int, key: str, *services: ServiceProcess) -> None:
     """Until every worker of the services answers so."""
     for service in services:
-        wait_for(lambda service=service: all(each == status for each in statuses(service, key)))  # type: ignore[misc]
+        wait_until(lambda service=service: all(each == status for each in statuses(service, key)))  # type: ignore[misc]
 
 
 def wait_for_workers(service: ServiceProcess, key: str, count: int) -> None:
@@ -58,7 +59,7 @@ def wait_for_workers(service: ServiceProcess, key: str, count: int) -> None:
         with Client(service.url, key) as client:
             return len(re.findall(r"^magistrate_graph_revision\{", client.get("/metrics").text, re.MULTILINE)) == count
 
-    wait_for(all_serve)
+    wait_until(all_serve)
 
 
 def logged(service: ServiceProcess) -> list[dict[str, str]]:
@@ -141,13 +142,13 @@ def test_a_worker_that_starts_while_the_file_is_missing_takes_over_the_keys(tmp_
         before = set(serving(children_of(service.process.pid)))
         for pid in before:
             os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: len(set(serving(children_of(service.process.pid))) - before) == 2)
+        wait_until(lambda: len(set(serving(children_of(service.process.pid))) - before) == 2)
 
         assert [accepts(service, key) for key in (FIRST, SECOND)] == [{401}, {200}]
         wait_for_workers(service, SECOND, 2)
         replaced = set(serving(children_of(service.process.pid)))
         service.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: len(now := set(serving(children_of(service.process.pid)))) == 2 and not now & replaced)
+        wait_until(lambda: len(now := set(serving(children_of(service.process.pid)))) == 2 and not now & replaced)
 
         assert [accepts(service, key) for key in (FIRST, SECOND)] == [{401}, {200}]
         assert INVALID in {line["event"] for line in logged(service)}

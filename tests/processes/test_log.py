@@ -17,10 +17,10 @@ from tests.conftest import new_database_url
 from tests.databases import PostgresServer
 from tests.generated_docs import ROOT
 from tests.processes.relay import relaying
-from tests.processes.served_processes import wait_until
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, wait_for_stopped_services
 from tests.scenario_files import warrant_body
+from tests.waiting import wait_until
 
 SECRETS = ("sesame-of-the-relay", "sesame-open", KEY, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.sig-of-a-token")
 GENERATED_KEY = "magistrate_" + "Vd3x_-" * 7 + "Z"

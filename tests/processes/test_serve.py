@@ -22,10 +22,11 @@ from magistrate.store.sqlite.database import SqliteFile
 from magistrate.wiring.stores import migrate_store
 from tests.api.sockets import connect, head, is_hung_up, read_answer
 from tests.databases import dump
-from tests.processes.served_processes import children_of, serving, wait_until
+from tests.processes.served_processes import children_of, serving
 from tests.processes.service_process import ServiceProcess, read_failed_start
 from tests.processes.starting import start_process
 from tests.running import KEY, settings_for
+from tests.waiting import wait_until
 
 COUNT_COLLECTIONS = """
 import gc, sys

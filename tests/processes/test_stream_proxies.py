@@ -16,9 +16,10 @@ from magistrate.operations.watch import revision_feed, watch_reader
 from tests.api.watching import list_granted, watching
 from tests.debian_packages import Program
 from tests.generated_docs import ROOT
-from tests.processes.served_processes import free_port, wait_until
+from tests.processes.served_processes import free_port
 from tests.processes.starting import start_process
 from tests.running import Client, running_service, settings_for
+from tests.waiting import wait_until
 
 PROGRAMS = {
     "nginx": Program("nginx", ("nginx",)),

@@ -19,9 +19,10 @@ import pytest
 
 from magistrate.api.processes.acceptors import REPORT_EVERY_SECONDS
 from tests.api.sockets import connect, head, is_hung_up, read_answer
-from tests.processes.served_processes import children_of, serving, wait_until
+from tests.processes.served_processes import children_of, serving
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
+from tests.waiting import wait_until
 
 LONGER_THAN_A_HEALTH_CHECK = 7
 

@@ -19,9 +19,9 @@ from tests.api.raw_requests import ALLOWED, DRIVEN, request
 from tests.api.sockets import read_answer, read_to_the_end
 from tests.certificates import Authority, Issued
 from tests.cli.cases import Magistrate
-from tests.processes.served_processes import wait_for
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY
+from tests.waiting import wait_until
 
 WORKERS = pytest.mark.parametrize("workers", ["1", "2"])
 
@@ -117,7 +117,7 @@ def test_a_replaced_certificate_is_used_for_new_connections(tmp_path: Path, work
 
         second = authority.issue("service")
 
-        wait_for(lambda: {serial_now(service) for _ in range(4)} == {second.serial})
+        wait_until(lambda: {serial_now(service) for _ in range(4)} == {second.serial})
         assert is_healthy(connection)
         lines = errors_of(service)
     if workers == "1":  # the second worker may have started with the second certificate, and has all new connections
@@ -134,12 +134,12 @@ def test_a_certificate_that_cannot_be_used_changes_nothing(tmp_path: Path) -> No
         good_key = other.key.read_bytes()
         issued.key.write_text("no key")
         issued.certificate.write_bytes(certificate)
-        wait_for(lambda: serial_now(service) == issued.serial)
+        wait_until(lambda: serial_now(service) == issued.serial)
         issued.key.write_bytes(good_key)
         issued.certificate.write_bytes(certificate)
         assert serial_now(service) in (issued.serial, other.serial)
         last = authority.issue("service")
-        wait_for(lambda: serial_now(service) == last.serial)
+        wait_until(lambda: serial_now(service) == last.serial)
 
         assert service.stop() == 0
 

@@ -1,8 +1,6 @@
 """Webhooks of services as operators run them: over real sockets, with processes that are killed, proxies and TLS."""
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from tests.processes.service_process import ServiceProcess, read_failed_start
 from tests.proxy import proxying
 from tests.running import KEY, Client
 from tests.trace_receiver import receiving_traces
+from tests.waiting import wait_until
 from tests.webhook_receiver import answer_status, receiving
 
 NETWORK = "127.0.0.1/32"
@@ -23,13 +22,6 @@ deliverer.LEASE_SECONDS = delivery.LEASE_SECONDS = 4.0
 delivery.MIN_LEASE_SECONDS = 2.0
 """
 NO_PROXY = {"http_proxy": "", "https_proxy": "", "all_proxy": ""}
-
-
-def wait_until(is_so: Callable[[], Any], seconds: float = 90) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, "it was not so in time"
-        time.sleep(0.02)
 
 
 def make(client: Client, url: str, **members: object) -> dict[str, Any]:

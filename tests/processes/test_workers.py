@@ -4,8 +4,6 @@ import os
 import re
 import signal
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from tests.conftest import STORES, new_database_url
 from tests.databases import dump
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY
+from tests.waiting import wait_until
 
 WRITERS = 4
 READERS = 3
@@ -81,25 +80,18 @@ def worker_ids(service: ServiceProcess) -> set[str]:
         return set(re.findall(r'magistrate_graph_entries\{worker="(\d+)"\}', client.get("/metrics").text))
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def test_there_is_a_worker_for_each_core_unless_said_otherwise(tmp_path: Path) -> None:
     expected = min(len(os.sched_getaffinity(0)), 4)
 
     with ServiceProcess(tmp_path, "--workers", "0", api_key=KEY) as service:
-        wait_for(lambda: len(worker_ids(service)) == expected)
+        wait_until(lambda: len(worker_ids(service)) == expected)
 
 
 def test_a_token_is_good_for_every_worker(tmp_path: Path) -> None:
     asked = {"warrants": [{"objectType": "user", "objectId": "ann", "relation": "parent"}]}
 
     with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
-        wait_for(lambda: len(worker_ids(service)) == 2)
+        wait_until(lambda: len(worker_ids(service)) == 2)
         answers = []
         for _ in range(20):
             with service.client() as client:
@@ -127,14 +119,14 @@ def test_a_reload_replaces_every_worker_and_loses_no_request(tmp_path: Path) -> 
                 faults.append(repr(error))
 
     with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
-        wait_for(lambda: len(worker_ids(service)) == 2)
+        wait_until(lambda: len(worker_ids(service)) == 2)
         before = worker_ids(service)
         with ThreadPoolExecutor(3) as threads:
             for _ in range(3):
                 threads.submit(call, service)
             try:
                 service.process.send_signal(signal.SIGHUP)
-                wait_for(lambda: len(now := worker_ids(service)) == 2 and not now & before)
+                wait_until(lambda: len(now := worker_ids(service)) == 2 and not now & before)
             finally:
                 done.set()
         assert service.stop() == 0
@@ -148,14 +140,14 @@ def test_the_decisions_of_all_workers_are_in_one_log(kind: str, tmp_path: Path, 
     asked = 60
 
     with ServiceProcess(tmp_path, "--workers", "2", database_url=url, api_key=KEY, decision_log="1000") as service:
-        wait_for(lambda: len(worker_ids(service)) == 2)
+        wait_until(lambda: len(worker_ids(service)) == 2)
         with service.client() as client:
             client.define({"folder": {"viewer": {}}})
         for number in range(asked):
             with service.client() as client:  # a new connection each time: any worker may get it
                 client.ask(f"folder:{number}#viewer@user:ann").raise_for_status()
         with service.client() as client:
-            wait_for(lambda: bool(client.get("/v2/access-events").json()["results"]))
+            wait_until(lambda: bool(client.get("/v2/access-events").json()["results"]))
         assert service.stop() == 0
 
     rows = dump(url)["decision"]

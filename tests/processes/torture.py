@@ -21,10 +21,11 @@ import httpx
 
 from tests.databases import new_migrated_file, postgres_server, query_sql
 from tests.processes.forked_service import ForkedService
-from tests.processes.served_processes import free_port, wait_until
+from tests.processes.served_processes import free_port
 from tests.processes.starting import start_process
 from tests.processes.torture_reader import REFUSED
 from tests.running import KEY, Client
+from tests.waiting import wait_until
 
 NODES, READERS, WRITERS = 2, 4, 3
 LARGE_EVERY, LARGE = 50, 600
