@@ -99,7 +99,7 @@ def replace_one(service: ServiceProcess, harm: Callable[[int], None]) -> int:
     before = workers_of(service)
     harmed = min(before)
     harm(harmed)
-    wait_until(lambda: len(workers_of(service)) == 2 and harmed not in workers_of(service), 60)
+    wait_until(lambda: len(workers_of(service) - {harmed}) == 2, 60)
     with service.client() as client:
         wait_until(lambda: client.get("/healthz").status_code == 200)
     return harmed
@@ -109,9 +109,10 @@ def test_a_worker_that_hangs_is_replaced_and_the_log_says_so(tmp_path: Path) -> 
     with supervised(tmp_path) as service:
         wait_until(lambda: both_serve(service))
         hung = replace_one(service, lambda pid: os.kill(pid, signal.SIGSTOP))
-        assert service.stop() == 0
-        lines = logged(service.errors())
+        status, errors = service.stop(), service.errors()
 
+    assert status == 0, errors
+    lines = logged(errors)
     [entry] = [entry for entry in lines if entry["event"] == "worker is replaced"]
     assert entry["pid"] == hung
     assert entry["reason"] == "did not answer the health check for 3 seconds"
