@@ -14,7 +14,7 @@ from magistrate.engine.terms import object_ref
 from magistrate.errors import InvalidSetting, OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.store import Store
-from magistrate.store.postgres import connections
+from magistrate.store.postgres import connections, database
 from magistrate.store.postgres.connections import translate_error
 from magistrate.store.sql.postgres import CHECK_CLIENT
 from magistrate.store.sql_store import SqlStore
@@ -176,6 +176,33 @@ async def test_reads_that_are_broken_off_do_not_run_on_at_the_server(postgres: P
         while connection.execute(COUNT_SLEEPERS).fetchone() != (0,):
             assert time.monotonic() < deadline, "statements run on that nobody waits for"
             await asyncio.sleep(0.05)
+    await store.close()
+
+
+async def leave_during_a_read(store: SqlStore, seconds: float) -> None:
+    """Returns when a read is cancelled that the server runs."""
+    sleeping = asyncio.create_task(store.database.read(f"SELECT pg_sleep({seconds})", ()))
+    await asyncio.sleep(0.05)
+    sleeping.cancel()
+    with suppress(asyncio.CancelledError):
+        await sleeping
+
+
+async def test_only_a_read_that_takes_long_costs_a_connection_when_its_caller_leaves(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = postgres.new_url()
+    migrate_store(settings_for(url))
+    store = await open_with_one_connection(url)
+    pid = await read_pid(store)
+
+    await leave_during_a_read(store, 60)
+    after_long_read = await read_pid(store)
+    monkeypatch.setattr(database, "ABANDONED_SECONDS", 20.0)  # however slow the machine is
+    await leave_during_a_read(store, 0.1)
+
+    assert after_long_read != pid
+    assert await read_pid(store) == after_long_read
     await store.close()
 
 

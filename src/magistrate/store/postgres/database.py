@@ -59,7 +59,11 @@ T = TypeVar("T")
 
 
 CLOSE_WITHIN_SECONDS = 1.0
-"""Limits the wait for statements that have no caller any more; their connections are cut already."""
+"""Limits the wait for statements that have no caller any more; their connections are cut already, or soon."""
+
+ABANDONED_SECONDS = 0.1
+"""Limits for how long a statement runs on whose caller has left: most end within milliseconds, and to break one off
+costs a connection."""
 
 
 async def open_postgres(
@@ -252,20 +256,28 @@ class PostgresServer:
         task = asyncio.create_task(self._pool.attempt(once, lambda: True, use))
         try:
             await asyncio.wait({task}, timeout=self._timeout)
-        finally:
-            if not task.done():
-                self._abandon(use, task)
-        if use.is_broken_off:
+        except asyncio.CancelledError:
+            self._abandon(use, task, ABANDONED_SECONDS)
+            raise
+        if not task.done():
+            self._abandon(use, task, 0)
             raise TimeoutError
         return task.result()
 
-    def _abandon(self, use: ConnectionUse, task: asyncio.Task[Any]) -> None:
-        """Makes a task that has no caller any more end soon."""
-        if use.connection is None:
-            task.cancel()
-        use.break_off()
+    def _abandon(self, use: ConnectionUse, task: asyncio.Task[Any], seconds: float) -> None:
+        """Makes a task that has no caller any more end within this time."""
+        if task.done():
+            self._discard_abandoned(task)
+            return
         self._abandoned.add(task)
         task.add_done_callback(self._discard_abandoned)
+        if use.connection is None:
+            task.cancel()
+        elif seconds:
+            timer = asyncio.get_running_loop().call_later(seconds, use.break_off)
+            task.add_done_callback(lambda _: timer.cancel())
+        else:
+            use.break_off()
 
     def _discard_abandoned(self, task: asyncio.Task[Any]) -> None:
         self._abandoned.discard(task)
