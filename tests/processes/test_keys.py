@@ -6,6 +6,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,11 @@ def accepts(service: ServiceProcess, key: str) -> set[int]:
 def wait_for_status(status: int, key: str, *services: ServiceProcess) -> None:
     """Until every worker of the services answers so."""
     for service in services:
-        wait_until(lambda service=service: all(each == status for each in statuses(service, key)))  # type: ignore[misc]
+        wait_until(partial(is_answered, status, key, service))
+
+
+def is_answered(status: int, key: str, service: ServiceProcess) -> bool:
+    return all(each == status for each in statuses(service, key))
 
 
 def wait_for_workers(service: ServiceProcess, key: str, count: int) -> None:

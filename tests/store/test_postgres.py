@@ -159,6 +159,15 @@ COUNT_SLEEPERS = """SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%pg_sleep%' AND state = 'active'"""
 
 
+async def wait_for_sleepers(url: str, count: int) -> None:
+    """Returns when the server runs so many statements that sleep."""
+    deadline = time.monotonic() + 20
+    with psycopg.connect(url, autocommit=True) as connection:
+        while connection.execute(COUNT_SLEEPERS).fetchone() != (count,):
+            assert time.monotonic() < deadline, "it does not come to so many"
+            await asyncio.sleep(0.05)
+
+
 async def test_reads_that_are_broken_off_do_not_run_on_at_the_server(postgres: PostgresServer) -> None:
     url = postgres.new_migrated_url()
     settings = settings_for(url, store_timeout_ms=200, postgres_connections=3)
@@ -171,18 +180,14 @@ async def test_reads_that_are_broken_off_do_not_run_on_at_the_server(postgres: P
         outcomes = await asyncio.gather(*reads, return_exceptions=True)
         assert {type(outcome) for outcome in outcomes} == {StoreUnavailable}
 
-    deadline = time.monotonic() + 20
-    with psycopg.connect(url, autocommit=True) as connection:
-        while connection.execute(COUNT_SLEEPERS).fetchone() != (0,):
-            assert time.monotonic() < deadline, "statements run on that nobody waits for"
-            await asyncio.sleep(0.05)
+    await wait_for_sleepers(url, 0)
     await store.close()
 
 
-async def leave_during_a_read(store: SqlStore, seconds: float) -> None:
+async def leave_during_a_read(store: SqlStore, url: str, seconds: float) -> None:
     """Returns when a read is cancelled that the server runs."""
     sleeping = asyncio.create_task(store.database.read(f"SELECT pg_sleep({seconds})", ()))
-    await asyncio.sleep(0.05)
+    await wait_for_sleepers(url, 1)
     sleeping.cancel()
     with suppress(asyncio.CancelledError):
         await sleeping
@@ -196,10 +201,11 @@ async def test_only_a_read_that_takes_long_costs_a_connection_when_its_caller_le
     store = await open_with_one_connection(url)
     pid = await read_pid(store)
 
-    await leave_during_a_read(store, 60)
+    await leave_during_a_read(store, url, 60)
     after_long_read = await read_pid(store)
+    await wait_for_sleepers(url, 0)
     monkeypatch.setattr(database, "ABANDONED_SECONDS", 20.0)  # however slow the machine is
-    await leave_during_a_read(store, 0.1)
+    await leave_during_a_read(store, url, 1)
 
     assert after_long_read != pid
     assert await read_pid(store) == after_long_read

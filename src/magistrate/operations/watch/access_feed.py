@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
 from contextvars import Context as TaskContext
+from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -283,7 +284,7 @@ class AccessFollower:
         """Follows what was written."""
         for written in batch.revisions:
             if not cursor.skip_revision(written):
-                await self._add_events(lambda written=written: cursor.follow_revision(written))  # type: ignore[misc]
+                await self._add_events(partial(cursor.follow_revision, written))
             self._add(cursor.position, None)
             await self._wait_for_readers()
         if batch.newest != cursor.position.id:

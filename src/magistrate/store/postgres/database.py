@@ -265,21 +265,24 @@ class PostgresServer:
         return task.result()
 
     def _abandon(self, use: ConnectionUse, task: asyncio.Task[Any], seconds: float) -> None:
-        """Makes a task that has no caller any more end within this time."""
-        if task.done():
-            self._discard_abandoned(task)
-            return
+        """Makes a task that has no caller any more end: at once if it waits for a connection, otherwise within this
+        time."""
         self._abandoned.add(task)
         task.add_done_callback(self._discard_abandoned)
-        if use.connection is None:
-            task.cancel()
-        elif seconds:
-            timer = asyncio.get_running_loop().call_later(seconds, use.break_off)
+        if seconds and use.connection is not None:
+            timer = asyncio.get_running_loop().call_later(seconds, _break_off, use, task)
             task.add_done_callback(lambda _: timer.cancel())
         else:
-            use.break_off()
+            _break_off(use, task)
 
     def _discard_abandoned(self, task: asyncio.Task[Any]) -> None:
         self._abandoned.discard(task)
         if not task.cancelled():
             task.exception()  # otherwise asyncio would log that it was never retrieved
+
+
+def _break_off(use: ConnectionUse, task: asyncio.Task[Any]) -> None:
+    """Ends a task that uses a connection, or waits for one."""
+    if use.connection is None:
+        task.cancel()
+    use.break_off()
