@@ -1,14 +1,20 @@
-"""-"""
+"""Ports for services that tests start, and what is known of their processes."""
 
 import contextlib
+import random
 import socket
 from pathlib import Path
 
+# Those below the ports that Linux gives to connections: a port that is free now is still free when it is used.
+PORTS = range(12_000, 32_768)
+
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
+    """A port that nothing listens on, and that no connection of another test is given later."""
+    while True:
+        port = random.SystemRandom().choice(PORTS)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def children_of(pid: int) -> list[int]:

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +17,7 @@ import pytest
 from tests.databases import PostgresServer
 from tests.generated_docs import ROOT
 from tests.monitoring.promtool import find_promtool
+from tests.processes.served_processes import free_port
 from tests.processes.starting import start_process
 
 BLOCK = re.compile(r"^```(console|yaml) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -29,18 +29,11 @@ MARK = "-- the command has ended with"
 PROGRAMS = ("bash", "openssl", "psql")
 
 
-def find_free_ports(count: int) -> list[str]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [str(one.getsockname()[1]) for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 class Shell:
     """A shell that commands are typed into, in which what runs in the background goes on."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self._folder = folder
         self._process = start_process(
             ["bash"],
             folder=folder,
@@ -66,7 +59,8 @@ class Shell:
                 printed.append(line)
         finally:
             timer.cancel()
-        raise AssertionError(f"the shell ended in {command}: {printed}")
+        logs = {log.name: log.read_text() for log in self._folder.glob("*.log")}
+        raise AssertionError(f"the shell ended in {command}: {printed}, and the services have logged {logs}")
 
     def close(self) -> None:
         """Ends the shell, and all that it has started."""
@@ -113,8 +107,8 @@ def test_the_commands_of_the_runbook_do_what_it_says(shell: Shell, folder: Path,
     text = (ROOT / "docs" / "runbook.md").read_text()
     for url in URLS:
         text = text.replace(url, postgres.new_url())
-    for port, free in zip(PORTS, find_free_ports(len(PORTS)), strict=True):
-        text = text.replace(port, free)
+    for port in PORTS:
+        text = text.replace(port, str(free_port()))
     for language, name, block in BLOCK.findall(text):
         if language != "console":
             (folder / name).write_text(block)
