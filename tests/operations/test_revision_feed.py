@@ -130,21 +130,20 @@ async def test_what_another_node_writes_is_seen(nodes: Nodes) -> None:
 
 
 async def test_readers_share_what_is_read(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each write is read once. It may be read once more, if it wakes the feed before this process has noted it."""
     monkeypatch.setattr(revision_feed, "POLL_SECONDS", 3600.0)
     reader, _ = nodes
+    since = await newest(reader)
+    async with AsyncExitStack() as stack:
+        followers = [await stack.enter_async_context(following(reader.ctx, since)) for _ in range(200)]
+        reader.database.reads = 0
 
-    async def count_reads(readers: int) -> int:
-        since = await newest(reader)
-        async with AsyncExitStack() as stack:
-            followers = [await stack.enter_async_context(following(reader.ctx, since)) for _ in range(readers)]
-            reader.database.reads = 0
-            for number in range(10):
-                await reader.grant(grant(1_000 * readers + number))
-                for batches in followers:
-                    await take(batches, 1)
-            return reader.database.reads
+        for number in range(10):
+            await reader.grant(grant(number))
+            for batches in followers:
+                await take(batches, 1)
 
-    assert await count_reads(200) <= await count_reads(1)
+        assert reader.database.reads <= 2 * 10
 
 
 async def test_what_is_written_soon_after_something_is_read_together(
