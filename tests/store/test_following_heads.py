@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from typing import NamedTuple
 
 import psycopg
 import pytest
@@ -11,34 +10,21 @@ import pytest
 from magistrate.config.database_url import PostgresUrl, read_database_url
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, Stamp
-from magistrate.store.contract.revisions import AGING_MS, STALE_MS, Mark, Staleness
+from magistrate.store.contract.revisions import STALE_MS, Mark, Staleness
 from magistrate.store.contract.store import Store
-from magistrate.store.contract.stores import NewStore, StoreLimits, Stores
+from magistrate.store.contract.stores import NewStore, StoreLimits
 from magistrate.store.postgres import heads
 from magistrate.store.postgres.heads import IN_USE_SECONDS, MAX_GAP_SECONDS
 from magistrate.wiring.stores import migrate_store, open_stores
 from tests.conftest import new_database_url
 from tests.databases import run_sql
 from tests.running import settings_for
+from tests.store.followed_stores import AGED, Process
 
 pytestmark = pytest.mark.anyio
 
 STAMP = Stamp("ann", 5)
 NAMES = ("first", "second", "third")
-AGED = (AGING_MS + 1) / 1_000
-
-
-class Process(NamedTuple):
-    """A process that has three stores open."""
-
-    stores: Stores
-    opened: tuple[Store, ...]
-
-    async def begin(self) -> None:
-        """Follows two stores until a statement continues another."""
-        first, second, _ = self.opened
-        while not all([await store.confirm_mark(store.mark()) for store in (first, second)]):
-            await asyncio.sleep(AGED)
 
 
 @pytest.fixture

@@ -53,13 +53,16 @@ FIRST_MOVED = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 END_OF_MOVED = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 """Is not reached by any change that is seen. Rows of a dump of another server may be beyond: their changes are old."""
 FOLLOW_HEADS = """
-SELECT pg_current_snapshot()::text, pg_postmaster_start_time()::text, h.* FROM (SELECT 1) one LEFT JOIN (
+SELECT pg_current_snapshot()::text, concat(pg_postmaster_start_time(), pg_is_in_recovery()), h.*
+FROM (SELECT 1) one LEFT JOIN (
     SELECT store, CASE WHEN deleted_at IS NULL THEN revision END, bits FROM head
     WHERE moved >= pg_snapshot_xmin(?::pg_snapshot)::text::bigint
-        AND NOT pg_visible_in_snapshot(moved::text::xid8, ?::pg_snapshot)
+        AND (pg_is_in_recovery() OR NOT pg_visible_in_snapshot(moved::text::xid8, ?::pg_snapshot))
     ORDER BY moved LIMIT ?
 ) h ON true"""
-"""Lists the heads that were moved by transactions which an earlier snapshot does not see; none for NULL."""
+"""Lists the heads that were moved by transactions which an earlier snapshot does not see; none for NULL. The snapshots
+of a standby do not name the transactions that are running, so all from the oldest of these on are listed there; and one
+that is promoted counts as another server."""
 READ_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 HAS_MIGRATIONS = "SELECT to_regclass(quote_ident(current_schema()) || '.migration') IS NOT NULL"
 """Looks where the table would be created: IF NOT EXISTS alone demands the privilege to create it even if it exists.
