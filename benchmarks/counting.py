@@ -27,6 +27,7 @@ class CountingDatabase:
         self._database = database
         self.dialect = database.dialect
         self.known = database.known
+        self.read_only = database.read_only
         self.reads = 0
         self.long_reads = 0
         self.rows = 0

@@ -336,6 +336,13 @@ def test_settings_can_be_sent_to_worker_processes() -> None:
         ({"tls_cert": "c"}, "tls_cert and tls_key must be given together"),
         ({"tls_key": "k"}, "tls_cert and tls_key must be given together"),
         ({"tls_client_ca": "a"}, "tls_client_ca has no effect without tls_cert"),
+        ({"primary_url": "https://authz.example"}, "primary_url has no effect without read_only"),
+        ({"primary_url": "authz.example"}, "primary_url: 'authz.example' is no URL"),
+        ({"read_only": "true"}, "read_only needs a postgresql:// database URL"),
+        (
+            {"read_only": "true", "database_url": "postgresql://db/x", "decision_log": "9"},
+            "decision_log writes to the database, which read_only excludes",
+        ),
         ({"public_url": "authz.example"}, "public_url: 'authz.example' is no URL"),
         ({"public_url": "ftp://authz.example"}, "public_url: "),
         ({"public_url": "https://authz.example?x=1"}, "public_url: "),

@@ -53,6 +53,8 @@ const (
 	ErrInternal = code("internal_error")
 	// ErrBudgetSpent is a check or query that needs more work than the service allows. Its result is unknown.
 	ErrBudgetSpent = code("budget_spent")
+	// ErrReadOnly is a write to a service that only reads; "primary" in [Error.Details] is the URL of one that writes.
+	ErrReadOnly = code("read_only")
 	// ErrUnavailable is a service that cannot answer now.
 	ErrUnavailable = code("unavailable")
 )
@@ -72,7 +74,7 @@ var parents = map[code]code{
 
 var known = map[code]bool{
 	ErrInvalidRequest: true, ErrUnauthorized: true, ErrForbidden: true, ErrNotFound: true, ErrConflict: true, ErrGone: true,
-	ErrTooManyRequests: true, ErrInternal: true, ErrBudgetSpent: true, ErrUnavailable: true,
+	ErrTooManyRequests: true, ErrInternal: true, ErrBudgetSpent: true, ErrReadOnly: true, ErrUnavailable: true,
 }
 
 // Error is an answer that refuses a request.

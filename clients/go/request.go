@@ -285,7 +285,8 @@ func choosePause(err error, attempt int) time.Duration {
 	return limit/2 + mathrand.N(limit/2)
 }
 
-// canRepeat reports whether the same request may be answered later. One that exceeds its budget would do so again.
+// canRepeat reports whether the same request may be answered later. One that exceeds its budget would do so again, and
+// a service that only reads never writes.
 func canRepeat(r request, err error) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
@@ -294,7 +295,7 @@ func canRepeat(r request, err error) bool {
 		case http.StatusBadGateway, http.StatusGatewayTimeout:
 			return r.isRead || r.idempotencyKey != ""
 		case http.StatusServiceUnavailable:
-			return refused.Code != string(ErrBudgetSpent) && (r.isRead || r.idempotencyKey != "")
+			return (refused.Code == string(ErrUnavailable) || refused.Code == "") && (r.isRead || r.idempotencyKey != "")
 		}
 		return isBusy
 	}

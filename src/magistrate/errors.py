@@ -33,7 +33,9 @@ MagistrateError
 ├── NotRetained               what was stored at a past time is not kept any more; carries `oldest`
 ├── EventsNotKept             events behind a position are not kept any more
 ├── NotReplayable             a recorded decision cannot be made again, because what it takes was not kept
+├── ReadOnly                  this service writes nothing; carries `primary`, the URL of one that does
 ├── StoreUnavailable          try again later; nothing of the request was kept
+│   ├── NotReplicated         a service that only reads has not received the write that a token names
 │   ├── HistoryReplaced       the store was restored, or failed over, while the request ran
 │   ├── SchemaMismatch        the store is reachable but not at the schema this version needs
 │   ├── SigningKeysLocked     the keys of session tokens are encrypted with a key that is not known
@@ -296,6 +298,15 @@ class NotReplayable(MagistrateError):
         super().__init__(f"the decision cannot be replayed: it {reason}")
 
 
+class ReadOnly(MagistrateError):
+    """Reports that a service writes nothing, as on a standby of PostgreSQL: `primary` is the URL of one that does, None
+    if it was not configured."""
+
+    def __init__(self, primary: str | None = None) -> None:
+        super().__init__(f"this service only reads; send writes to {primary or 'one that writes'}")
+        self.primary = primary
+
+
 class StoreUnavailable(MagistrateError):
     """Reports that the store cannot be reached or cannot do its work now; the request can be sent again."""
 
@@ -305,6 +316,16 @@ class StoreDeleted(MagistrateError):
 
     def __init__(self) -> None:
         super().__init__("the store was deleted")
+
+
+class NotReplicated(StoreUnavailable):
+    """Reports that a token names a write which a service that only reads has not received. It cannot know whether the
+    write was lost or is on its way."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the write of this token has not arrived at this service, which only reads; try again, or elsewhere"
+        )
 
 
 class HistoryReplaced(StoreUnavailable):

@@ -22,6 +22,7 @@
  *         ├── Gone                    not kept any more; carries `oldest`
  *         ├── TooManyRequests         carries `retryAfterMs`
  *         ├── Unavailable             try again later; carries `retryAfterMs`
+ *         ├── ReadOnly                a write to a service that only reads; carries `primary`, the URL of one that writes
  *         ├── BudgetExceeded          the answer takes more work than the service allows: it is not known
  *         └── InternalError
  *
@@ -130,6 +131,10 @@ export class TooManyRequests extends Refused {}
 
 export class Unavailable extends Refused {}
 
+export class ReadOnly extends Refused {
+  readonly primary = this.body.primary;
+}
+
 export class BudgetExceeded extends Refused {}
 
 export class InternalError extends Refused {}
@@ -157,6 +162,7 @@ const NAMED = {
   Gone,
   TooManyRequests,
   Unavailable,
+  ReadOnly,
   BudgetExceeded,
   InternalError,
 };
@@ -182,6 +188,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   gone: Gone,
   too_many_requests: TooManyRequests,
   unavailable: Unavailable,
+  read_only: ReadOnly,
   budget_spent: BudgetExceeded,
   internal_error: InternalError,
 };

@@ -62,6 +62,7 @@ export interface ErrorBody {
   index?: number;
   limit?: string;
   oldest?: string;
+  primary?: string;
   allowed?: string[];
   warrants?: string[];
   errors?: { line?: number; column?: number; code: string; message: string; suggestion?: string }[];

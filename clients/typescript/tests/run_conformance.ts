@@ -35,6 +35,7 @@ const KINDS = {
   gone: magistrate.Gone,
   too_many_requests: magistrate.TooManyRequests,
   unavailable: magistrate.Unavailable,
+  read_only: magistrate.ReadOnly,
   budget_exceeded: magistrate.BudgetExceeded,
   internal_error: magistrate.InternalError,
 };

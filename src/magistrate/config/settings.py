@@ -11,7 +11,7 @@ from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 from magistrate.config.api_keys import read_long_api_keys, split_api_keys
-from magistrate.config.database_url import PostgresUrl, read_database_url
+from magistrate.config.database_url import DatabaseUrl, PostgresUrl, read_database_url
 from magistrate.config.settings_table import (
     AUTO,
     CLIENT_SETTINGS,
@@ -52,10 +52,11 @@ def _is_service_link(name: str, text: str) -> bool:
 _URL = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:(?:/[A-Za-z0-9._~-]+)*)/?")
 
 
-def read_public_url(text: str) -> str:
-    """Returns the URL without a slash at its end; the empty text stands for none. Raises InvalidSetting."""
+def read_service_url(name: str, text: str) -> str:
+    """Returns the URL that a setting has, without a slash at its end; the empty text stands for none. Raises
+    InvalidSetting."""
     if text and not _URL.fullmatch(text):
-        raise InvalidSetting(f"public_url: {text!r} is no URL; write https://host or https://host/path")
+        raise InvalidSetting(f"{name}: {text!r} is no URL; write https://host or https://host/path")
     return text.rstrip("/")
 
 
@@ -169,7 +170,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     values = dict(_values(SETTINGS, flags, environment))
     database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
     origins = read_cors_origins(str(values.pop("cors_origin")))
-    public_url = read_public_url(str(values.pop("public_url")))
+    public_url, primary_url = (read_service_url(name, str(values.pop(name))) for name in ("public_url", "primary_url"))
     networks = read_networks(str(values.pop("webhook_allow_networks")))
     if values["cors_all_routes"] and not origins:
         raise InvalidSetting("cors_all_routes has no effect without cors_origin")
@@ -182,11 +183,13 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     database = read_database_url(database_url)
     if values["database_password_command"] and not isinstance(database, PostgresUrl):
         raise InvalidSetting("database_password_command has no effect without a postgresql:// database URL")
+    _refuse_writing(values, primary_url, database)
     return Settings(
         database=database,
         api_keys=read_long_api_keys(api_key),
         cors_origins=origins,
         public_url=public_url,
+        primary_url=primary_url,
         webhook_networks=networks,
         **values,  # type: ignore[arg-type]  # each value was read by its row, which knows the type
     )
@@ -268,6 +271,18 @@ def _values(
         elif setting.variable in environment:
             value = setting.read(environment[setting.variable], setting.variable)
         yield setting.name, value
+
+
+def _refuse_writing(values: Mapping[str, Value], primary_url: str, database: DatabaseUrl) -> None:
+    """Raises InvalidSetting for what a service that only reads cannot do."""
+    if not values["read_only"]:
+        if primary_url:
+            raise InvalidSetting("primary_url has no effect without read_only")
+        return
+    if not isinstance(database, PostgresUrl):
+        raise InvalidSetting("read_only needs a postgresql:// database URL")
+    if values["decision_log"]:
+        raise InvalidSetting("decision_log writes to the database, which read_only excludes")
 
 
 def _refuse_half_a_provider(values: Mapping[str, Value]) -> None:

@@ -153,6 +153,13 @@ class Settings:
         "whether the schema of the database is brought up to date first: auto, or never, with which a database that "
         "`magistrate migrate` has to migrate is refused",
     )
+    read_only: bool = define(
+        False,
+        "whether the service only reads, as on a hot standby of PostgreSQL: nothing is migrated, and writes are 503",
+    )
+    primary_url: str = define(
+        "", "the URL of a service that writes, which the answers to such writes name, as in https://authz.example"
+    )
     api_keys: tuple[str, ...] = define(
         "",
         "the API keys that clients may use, of 16 characters or more, separated by commas; if there is none, the "

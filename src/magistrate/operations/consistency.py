@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from magistrate.engine.names import Revision
-from magistrate.errors import InvalidParameter, RevisionLost
+from magistrate.errors import InvalidParameter, NotReplicated, RevisionLost
 from magistrate.store.contract.revisions import Presence, RevisionId, RevisionStore
 from magistrate.store.contract.stored_rows import Identity
 
@@ -158,8 +158,8 @@ def _decode_token(text: str) -> bytes | None:
 
 
 async def require_stored(store: RevisionStore, revision_id: RevisionId) -> None:
-    """Raises RevisionLost unless the store holds this write, or will within GRACE_SECONDS. Takes no statement if the
-    write is known.
+    """Raises RevisionLost unless the store holds this write, or will within GRACE_SECONDS; NotReplicated if that cannot
+    be known, on a standby that lags. Takes no statement if the write is known.
 
     What was read before this is called, at the same revision or later, was read from a store that held the write."""
     store.known.demands += 1
@@ -168,6 +168,8 @@ async def require_stored(store: RevisionStore, revision_id: RevisionId) -> None:
         presence = await store.locate(revision_id)
         if presence is Presence.STORED:
             return
-        if presence is Presence.REPLACED or time.monotonic() >= given_up_at:
+        if presence is Presence.REPLACED:
             raise RevisionLost
+        if time.monotonic() >= given_up_at:
+            raise RevisionLost if store.read_only is None else NotReplicated
         await asyncio.sleep(LOOK_EVERY_SECONDS)

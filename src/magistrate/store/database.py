@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from magistrate.engine.names import Revision
-from magistrate.errors import StoreDeleted
+from magistrate.errors import ReadOnly, StoreDeleted
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, StoreState
 from magistrate.store.schema_version import SchemaVersion
 from magistrate.store.sql.dialect import Dialect, Parameter
@@ -98,6 +98,8 @@ class Database(StoreState, Protocol):
     dialect: Dialect
     known: KnownRevisions
     """Learns of all revisions that this process writes."""
+    read_only: ReadOnly | None
+    """Is the error of all writes if this process makes none."""
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         """Returns every row of one statement, from one snapshot of what is committed. `long` means that it may look
@@ -111,7 +113,7 @@ class Database(StoreState, Protocol):
 
         An exception of the script undoes everything it did and is raised here. Raises StoreUnavailable; the script
         may have been started more than once by then, but at most one of its runs is committed. A script that makes no
-        revision makes nothing stale. Raises StoreDeleted."""
+        revision makes nothing stale. Raises StoreDeleted, and ReadOnly."""
         ...
 
     def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:

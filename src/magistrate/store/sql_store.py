@@ -267,6 +267,7 @@ class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlBackups, SqlHistory, SqlWarr
         self.measure_lag: Callable[[Mark], float] = database.measure_lag
         self.measure_caches: Callable[[], Sequence[CacheBytes]] = database.measure_caches
         self.count_connections: Callable[[], PoolCounts] = database.count_connections
+        self.read_only = database.read_only
         self.synchronize_clock: Callable[[], Coroutine[Any, Any, None]] = database.synchronize_clock
         self.close: Callable[[], Coroutine[Any, Any, None]] = database.close
 

@@ -258,6 +258,8 @@ def serve(
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting before anything is served, and InvalidRequest if the
     content of the store is incompatible with the example."""
     example = read_example(example_name) if example_name is not None else None
+    if example is not None and settings.read_only:
+        raise InvalidSetting("an example is written to the database, which --read-only excludes")
     settings = choose_workers(settings)
     check_provider(settings)
     _begin_log(settings, None)
@@ -278,7 +280,7 @@ def serve(
             sockets += _listen_until_end(replace(settings, port=settings.admin_port), stack)
         secure_store(settings, fix_permissions)
         _migrate(settings)
-        key = asyncio.run(prepare_store(settings, example))
+        key = None if settings.read_only else asyncio.run(prepare_store(settings, example))
         url = announce_service(settings, listening, key)
         if example is not None:
             announce_example(example, url, key)

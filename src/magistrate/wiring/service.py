@@ -86,7 +86,6 @@ async def open_service(
             settings.request_timeout_ms,
             settings.max_restore_bytes,
         )
-        deleting = _delete_periodically(contexts, settings)
         admitted = admissions(
             settings.max_running_requests,
             settings.max_waiting_requests,
@@ -98,9 +97,13 @@ async def open_service(
         METRICS.read_durations = lambda: {"head_lock_seconds": context.store.head_locks.read()}
         METRICS.requests_by_store = Counter() if settings.metrics_store_label else None
         METRICS.name_store = contexts.name_issuer
-        works = [deleting, _stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
-        works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired(), keys.note_uses()]
-        works += [deliverer.run(), _end_expired_periodically(contexts), _remove_deleted_periodically(contexts)]
+        works = [_stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
+        works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired()]
+        if settings.read_only:
+            works.append(_synchronize_clock_periodically(context))
+        else:
+            works += [keys.note_uses(), deliverer.run(), _delete_periodically(contexts, settings)]
+            works += [_end_expired_periodically(contexts), _remove_deleted_periodically(contexts)]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.unwritten.writing() if context.decisions is not None else nullcontext()
@@ -133,6 +136,13 @@ async def _delete_periodically(contexts: StoreContexts, settings: Settings) -> N
     while True:
         await asyncio.sleep(_PAUSES.uniform(0.5, 1.5) * DELETE_EVERY_SECONDS)
         await _work_on_stores(contexts, list_numbers, work, "expired data could not be deleted")
+
+
+async def _synchronize_clock_periodically(context: Context) -> None:
+    """Does for a service that only reads what the work on expired warrants does for others."""
+    while True:
+        await asyncio.sleep(_PAUSES.uniform(0.5, 1) * END_EXPIRED_EVERY_SECONDS)
+        await attempt_work(context.store.synchronize_clock(), "the clock of the database could not be read")
 
 
 async def _end_expired_periodically(contexts: StoreContexts) -> None:

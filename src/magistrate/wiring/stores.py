@@ -5,6 +5,7 @@ from functools import partial
 
 from magistrate.config.database_url import PostgresUrl, SqliteUrl
 from magistrate.config.settings_table import NEVER, SESSION, Settings
+from magistrate.errors import ReadOnly
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stores import Stores
 from magistrate.store.database import Observer, observe_nothing
@@ -20,10 +21,11 @@ from magistrate.store.scripts.key_encryption import UNSEALED, read_sealing
 
 def migrate_store(settings: Settings, report: Callable[[Migration], None] = report_nothing) -> Sequence[Migration]:
     """Creates the store if necessary, brings its schema up to date, and returns the migrations that were applied; with
-    `--migrate never`, does nothing but verify that there are none to apply. `report` is called as MigrationRun says.
+    `--migrate never` or `--read-only`, does nothing but verify that there are none to apply. `report` is called as
+    MigrationRun says.
 
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
-    if settings.migrate == NEVER:
+    if settings.migrate == NEVER or settings.read_only:
         require_migrated(inspect_store(settings))
         return ()
     return apply_migrations(settings, MigrationRun(report=report))
@@ -80,7 +82,8 @@ async def open_stores(settings: Settings, observer: Observer = observe_nothing) 
                 settings.store_timeout_ms,
                 has_sessions=settings.database_pooling == SESSION,
             )
-            return await open_postgres(completed, pooling, observer, sealing=sealing)
+            read_only = ReadOnly(settings.primary_url or None) if settings.read_only else None
+            return await open_postgres(completed, pooling, observer, sealing, read_only)
 
 
 def reach_store(settings: Settings) -> None:

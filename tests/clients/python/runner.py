@@ -43,6 +43,7 @@ KINDS: Mapping[type[MagistrateError], str] = {
     errors.Gone: "gone",
     errors.TooManyRequests: "too_many_requests",
     errors.Unavailable: "unavailable",
+    errors.ReadOnly: "read_only",
     errors.BudgetExceeded: "budget_exceeded",
     errors.InternalError: "internal_error",
     errors.Unreachable: "unreachable",

@@ -34,6 +34,7 @@ var kinds = []struct {
 	{magistrate.ErrGone, "gone"},
 	{magistrate.ErrTooManyRequests, "too_many_requests"},
 	{magistrate.ErrUnavailable, "unavailable"},
+	{magistrate.ErrReadOnly, "read_only"},
 	{magistrate.ErrBudgetSpent, "budget_exceeded"},
 	{magistrate.ErrInternal, "internal_error"},
 }

@@ -22,6 +22,7 @@ MagistrateError
     ├── Gone                    older than what is kept
     ├── TooManyRequests         carries `retry_after`
     ├── Unavailable             carries `retry_after`
+    ├── ReadOnly                the service only reads; carries `primary`
     ├── BudgetExceeded          the result is unknown, and never "no"
     └── InternalError
 """
@@ -186,6 +187,16 @@ class Unavailable(Refused):
     """Reports that the service, or a proxy before it, cannot answer now."""
 
 
+class ReadOnly(Refused):
+    """Reports a write to a service that only reads."""
+
+    @property
+    def primary(self) -> str | None:
+        """Returns the URL of a service that writes, if the service names one."""
+        url = self.details.get("primary")
+        return url if isinstance(url, str) else None
+
+
 class BudgetExceeded(Refused):
     """Reports that a decision would exceed its budget: its result is unknown, and never "no"."""
 
@@ -212,6 +223,7 @@ ERRORS_BY_CODE: Mapping[str, type[Refused]] = {
     "gone": Gone,
     "too_many_requests": TooManyRequests,
     "unavailable": Unavailable,
+    "read_only": ReadOnly,
     "budget_spent": BudgetExceeded,
     "internal_error": InternalError,
 }

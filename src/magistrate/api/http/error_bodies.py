@@ -10,7 +10,8 @@ from magistrate.api.http.json_values import render_json
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """Holds the status and code of an error. `members` maps names in the body to attributes of the error, in order."""
+    """Holds the status and code of an error. `members` maps names in the body to attributes of the error, in order; one
+    whose attribute is None is absent."""
 
     status: int
     code: str
@@ -53,7 +54,9 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.EventsNotKept: ErrorRow(410, "gone", {}),
     errors.NotReplayable: ErrorRow(410, "gone", {}),
     errors.BudgetExceeded: ErrorRow(503, "budget_spent", {}),
+    errors.ReadOnly: ErrorRow(503, "read_only", {"primary": "primary"}),
     errors.StoreUnavailable: ErrorRow(503, "unavailable", {}),
+    errors.NotReplicated: ErrorRow(503, "unavailable", {}),
     errors.HistoryReplaced: ErrorRow(503, "unavailable", {}),
     errors.SchemaMismatch: ErrorRow(503, "unavailable", {}),
     errors.SigningKeysLocked: ErrorRow(503, "unavailable", {}),
@@ -77,7 +80,8 @@ def error_body(error: errors.MagistrateError) -> dict[str, Any]:
     row = ERROR_TABLE[type(error)]
     if row.status == 500:
         return {**INTERNAL_ERROR}
-    shown: dict[str, Any] = {name: getattr(error, attribute) for name, attribute in row.members.items()}
+    members: dict[str, Any] = {name: getattr(error, attribute) for name, attribute in row.members.items()}
+    shown = {name: value for name, value in members.items() if value is not None}
     return {"code": row.code, "message": error.message, **shown}
 
 

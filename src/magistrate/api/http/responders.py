@@ -49,7 +49,7 @@ from magistrate.api.http.request_values import LARGE_BODY_BYTES, read_parameters
 from magistrate.api.http.streams import OpenStreams, Stream, begin_stream
 from magistrate.api.http.ticket_parameter import divide_query
 from magistrate.api.http.uploads import UploadPlaces, write_upload
-from magistrate.errors import TooManyRefused
+from magistrate.errors import ReadOnly, TooManyRefused
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.keys.callers import OPERATOR_SCOPES, Caller
 from magistrate.store.contract.new_rows import Once
@@ -152,6 +152,8 @@ class RouteResponder:
         if BEGUN not in req.scope and route.scope not in OPERATOR_SCOPES:
             service.store_rates.require(context)
         caller.require_scope(route.scope)
+        if route.writes and context.store.read_only is not None:
+            raise ReadOnly(context.store.read_only.primary)
         if HAS_SLASH in req.scope:
             path = {name: text.replace(SLASH_IN_ID, "/") for name, text in path.items()}
         parameters = read_parameters(req.scope[QUERY]) if req.scope[QUERY] else {}

@@ -14,6 +14,7 @@ import msgspec
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
+from magistrate.errors import ReadOnly
 from magistrate.store.contract.database_use import HeadLocks, PoolCounts
 from magistrate.store.contract.stored_rows import Identity
 
@@ -165,6 +166,11 @@ class RevisionStore(Protocol):
     @property
     def known(self) -> KnownRevisions:
         """Returns what this process knows of the revisions; each read and write adds what it sees."""
+        ...
+
+    @property
+    def read_only(self) -> ReadOnly | None:
+        """Returns the error of all writes if this process makes none, as on a standby."""
         ...
 
     async def identify(self, revision: Revision) -> RevisionId:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from magistrate.engine.byte_sizes import CacheBytes
-from magistrate.errors import StoreUnavailable
+from magistrate.errors import ReadOnly, StoreUnavailable
 from magistrate.store.contract.database_use import HeadLocks
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
@@ -71,10 +71,11 @@ async def open_postgres(
     pooling: Pooling,
     observer: Observer = observe_nothing,
     sealing: Sealing = UNSEALED,
+    read_only: ReadOnly | None = None,
 ) -> SqlStores:
-    """Opens the stores of a migrated database. Raises StoreUnavailable, or SchemaMismatch if the database is
-    not migrated."""
-    server = PostgresServer(conninfo, pooling, observer)
+    """Opens the stores of a migrated database; every write raises `read_only` if that is given. Raises
+    StoreUnavailable, or SchemaMismatch if the database is not migrated."""
+    server = PostgresServer(conninfo, pooling, observer, read_only)
     try:
         await server.open()
         [row] = await server.read(FIND_STORE, (DEFAULT_STORE,))
@@ -99,6 +100,7 @@ class PostgresDatabase:
         self.synchronize_clock = server.synchronize_clock
         self.schema_version = server.schema_version
         self.count_connections = server.count_connections
+        self.read_only: ReadOnly | None = server.read_only
         self.close = server.close
         self.server = server
         self._store = store
@@ -122,6 +124,8 @@ class PostgresDatabase:
         return require_head(sql, await self.server.read(sql, bind_store(sql, self._store, values)))
 
     async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
+        if self.read_only is not None:
+            raise ReadOnly(self.read_only.primary)
         return await self._writer.transact(script, makes_revision)
 
     @property
@@ -167,7 +171,10 @@ class PostgresDatabase:
 class PostgresServer:
     """Represents a database with the connections of this process, which all stores in it share."""
 
-    def __init__(self, conninfo: Conninfo, pooling: Pooling, observer: Observer) -> None:
+    def __init__(
+        self, conninfo: Conninfo, pooling: Pooling, observer: Observer, read_only: ReadOnly | None = None
+    ) -> None:
+        self.read_only = read_only
         self._timeout = pooling.timeout_ms / 1000
         self._reads = 0
         self._clock = DatabaseClock()

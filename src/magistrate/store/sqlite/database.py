@@ -21,7 +21,7 @@ from typing import NoReturn, TypeVar, cast
 import apsw
 
 from magistrate.engine.byte_sizes import CacheBytes
-from magistrate.errors import MagistrateError, StoreUnavailable
+from magistrate.errors import MagistrateError, ReadOnly, StoreUnavailable
 from magistrate.store.contract.database_use import NO_POOL, HeadLocks, PoolCounts
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
@@ -124,6 +124,7 @@ class SqliteDatabase:
     """Represents the part of a file that one store has."""
 
     dialect = SQLITE
+    read_only: ReadOnly | None = None
 
     def __init__(self, file: "SqliteFile", store: int) -> None:
         self.known = KnownRevisions()
