@@ -14,7 +14,7 @@ from magistrate.engine.terms import object_ref
 from magistrate.errors import InvalidSetting, OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.store import Store
-from magistrate.store.postgres import connections, database
+from magistrate.store.postgres import connections, read_pool
 from magistrate.store.postgres.connections import translate_error
 from magistrate.store.sql.postgres import CHECK_CLIENT
 from magistrate.store.sql_store import SqlStore
@@ -204,7 +204,7 @@ async def test_only_a_read_that_takes_long_costs_a_connection_when_its_caller_le
     await leave_during_a_read(store, url, 60)
     after_long_read = await read_pid(store)
     await wait_for_sleepers(url, 0)
-    monkeypatch.setattr(database, "ABANDONED_SECONDS", 20.0)  # however slow the machine is
+    monkeypatch.setattr(read_pool, "ABANDONED_SECONDS", 20.0)  # however slow the machine is
     await leave_during_a_read(store, url, 1)
 
     assert after_long_read != pid

@@ -7,9 +7,9 @@ is kept in the session, so a PgBouncer in between may pool transactions."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 from weakref import WeakSet
 
 from magistrate.engine.byte_sizes import CacheBytes
@@ -18,10 +18,11 @@ from magistrate.store.contract.database_use import HeadLocks
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
 from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
-from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, Pooling, translate_error
+from magistrate.store.postgres.connections import Conninfo, Pooling
 from magistrate.store.postgres.heads import FollowedHead, HeadFollower
 from magistrate.store.postgres.pipeline import Connection, pipeline_of
 from magistrate.store.postgres.planner_statistics import PlannerStatistics
+from magistrate.store.postgres.read_pool import ReadPool
 from magistrate.store.postgres.writer import GroupWriter, WriterResources
 from magistrate.store.schema_version import SchemaVersion
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
@@ -56,14 +57,6 @@ class DatabaseClock:
 
 
 T = TypeVar("T")
-
-
-CLOSE_WITHIN_SECONDS = 1.0
-"""Limits the wait for statements that have no caller any more; their connections are cut already, or soon."""
-
-ABANDONED_SECONDS = 0.1
-"""Limits for how long a statement runs on whose caller has left: most end within milliseconds, and to break one off
-costs a connection."""
 
 
 async def open_postgres(
@@ -175,15 +168,14 @@ class PostgresServer:
         self, conninfo: Conninfo, pooling: Pooling, observer: Observer, read_only: ReadOnly | None = None
     ) -> None:
         self.read_only = read_only
-        self._timeout = pooling.timeout_ms / 1000
         self._reads = 0
         self._clock = DatabaseClock()
-        self._abandoned: set[asyncio.Task[Any]] = set()
-        self._pool = ConnectionPool(conninfo, pooling)
+        self._reading = ReadPool(conninfo, pooling)
+        self._pool = self._reading.pool
         self.count_connections = self._pool.count_connections
-        self._statistics = PlannerStatistics(self._read_with)
+        self._statistics = PlannerStatistics(self._reading.read)
         self.analyze = self._statistics.analyze
-        self._shared = WriterResources(self._pool, self._timeout, observer, self._statistics)
+        self._shared = WriterResources(self._pool, self._reading.timeout, observer, self._statistics)
         self._writers: WeakSet[GroupWriter] = WeakSet()
         """Has those of the stores that are used."""
         self.heads = HeadFollower(self.read, lambda: self._pool.lost)
@@ -224,7 +216,7 @@ class PostgresServer:
             self._clock.adjust(sent_at, self._clock.local(), remote)
 
         self._reads += 1
-        await self._read_with(once)
+        await self._reading.read(once)
 
     async def read(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
         """Implements Database.read; the number of the store is the first value if the statement has that parameter."""
@@ -234,7 +226,7 @@ class PostgresServer:
             return await pipeline_of(connection).run_alone(sql, values)
 
         with open_statements(number_placeholders(sql)):
-            return await self._read_with(once)
+            return await self._reading.read(once)
 
     async def schema_version(self) -> SchemaVersion:
         [(number, breaks_before)] = await self.read(READ_VERSION, ())
@@ -242,54 +234,6 @@ class PostgresServer:
 
     async def close(self) -> None:
         await self._statistics.close()
-        await self._pool.close()
+        await self._reading.close()
         await asyncio.gather(*(writer.close() for writer in self._writers))
-        if self._abandoned:
-            await asyncio.wait(self._abandoned, timeout=CLOSE_WITHIN_SECONDS)
-
-    async def _read_with(self, once: Callable[[Connection], Awaitable[T]]) -> T:
-        """Runs `once` on a connection, within the timeout."""
-        try:
-            return await self._read_within_timeout(once)
-        except Exception as error:
-            translated = translate_error(error)
-            if translated is error:
-                raise
-            raise translated from error
-
-    async def _read_within_timeout(self, once: Callable[[Connection], Awaitable[T]]) -> T:
-        """Runs the attempts in a task that can be abandoned. Raises TimeoutError."""
-        use = ConnectionUse()
-        task = asyncio.create_task(self._pool.attempt(once, lambda: True, use))
-        try:
-            await asyncio.wait({task}, timeout=self._timeout)
-        except asyncio.CancelledError:
-            self._abandon(use, task, ABANDONED_SECONDS)
-            raise
-        if not task.done():
-            self._abandon(use, task, 0)
-            raise TimeoutError
-        return task.result()
-
-    def _abandon(self, use: ConnectionUse, task: asyncio.Task[Any], seconds: float) -> None:
-        """Makes a task that has no caller any more end: at once if it waits for a connection, otherwise within this
-        time."""
-        self._abandoned.add(task)
-        task.add_done_callback(self._discard_abandoned)
-        if seconds and use.connection is not None:
-            timer = asyncio.get_running_loop().call_later(seconds, _break_off, use, task)
-            task.add_done_callback(lambda _: timer.cancel())
-        else:
-            _break_off(use, task)
-
-    def _discard_abandoned(self, task: asyncio.Task[Any]) -> None:
-        self._abandoned.discard(task)
-        if not task.cancelled():
-            task.exception()  # otherwise asyncio would log that it was never retrieved
-
-
-def _break_off(use: ConnectionUse, task: asyncio.Task[Any]) -> None:
-    """Ends a task that uses a connection, or waits for one."""
-    if use.connection is None:
-        task.cancel()
-    use.break_off()
+        await self._reading.finish_abandoned()
