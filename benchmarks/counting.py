@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from magistrate.config.settings import read_settings
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
-from magistrate.store.contract.database_use import HeadLocks, PoolCounts
+from magistrate.store.contract.database_use import HeadLocks, PoolCounts, ReplicaCounts
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness
-from magistrate.store.database import Database, Rows, Script
+from magistrate.store.database import ConfirmRows, Database, Rows, Script
 from magistrate.store.schema_version import SchemaVersion
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql_store import SqlStore
@@ -28,6 +28,7 @@ class CountingDatabase:
         self.dialect = database.dialect
         self.known = database.known
         self.read_only = database.read_only
+        self.has_replicas = database.has_replicas
         self.reads = 0
         self.long_reads = 0
         self.rows = 0
@@ -38,6 +39,14 @@ class CountingDatabase:
 
     def count_connections(self) -> PoolCounts:
         return self._database.count_connections()
+
+    def count_replica_reads(self) -> ReplicaCounts:
+        return self._database.count_replica_reads()
+
+    async def read_replica(
+        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm: ConfirmRows
+    ) -> Rows | None:
+        return await self._database.read_replica(sql, values, least, confirm)
 
     def measure_caches(self) -> Sequence[CacheBytes]:
         return self._database.measure_caches()

@@ -2,10 +2,11 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -71,6 +72,17 @@ class Standby:
         finally:
             with psycopg.connect(url, autocommit=True) as connection:
                 connection.execute("SELECT pg_wal_replay_resume()")
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It answers nobody, but its connections stay."""
+        pid = int((self._data / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        with ExitStack() as stopped:
+            for each in (pid, *map(int, children)):
+                os.kill(each, signal.SIGSTOP)
+                stopped.callback(os.kill, each, signal.SIGCONT)
+            yield
 
     def close(self) -> None:
         if (self._data / "postmaster.pid").exists():

@@ -336,6 +336,11 @@ def test_settings_can_be_sent_to_worker_processes() -> None:
         ({"tls_cert": "c"}, "tls_cert and tls_key must be given together"),
         ({"tls_key": "k"}, "tls_cert and tls_key must be given together"),
         ({"tls_client_ca": "a"}, "tls_client_ca has no effect without tls_cert"),
+        ({"read_database_url": "postgresql://r/x"}, "read_database_url has no effect without a postgresql://"),
+        (
+            {"database_url": "postgresql://db/x", "read_database_url": "sqlite:///x.db"},
+            "read_database_url: a replica has a postgresql:// URL",
+        ),
         ({"primary_url": "https://authz.example"}, "primary_url has no effect without read_only"),
         ({"primary_url": "authz.example"}, "primary_url: 'authz.example' is no URL"),
         ({"read_only": "true"}, "read_only needs a postgresql:// database URL"),
@@ -356,3 +361,13 @@ def test_settings_of_connections_that_do_not_fit_are_refused(given: dict[str, st
 
 def test_a_public_url_has_no_slash_at_its_end() -> None:
     assert read_settings({"public_url": "https://authz.example/base/"}, {}).public_url == "https://authz.example/base"
+
+
+def test_replicas_are_separated_by_commas_and_may_have_several_hosts_each() -> None:
+    given = {"database_url": "postgresql://db/x", "read_database_url": "postgresql://a,b/x,postgres://me:secret@c/x"}
+
+    settings = read_settings(given, {})
+
+    assert [url.conninfo for url in settings.read_databases] == ["postgresql://a,b/x", "postgres://me:secret@c/x"]
+    assert "secret" in settings.secrets
+    assert "secret@" not in repr(settings)

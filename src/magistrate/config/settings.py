@@ -60,6 +60,19 @@ def read_service_url(name: str, text: str) -> str:
     return text.rstrip("/")
 
 
+_BETWEEN_URLS = re.compile(r",(?=postgres(?:ql)?://)")
+"""Separates URLs, each of which may name several hosts, separated by commas as well."""
+
+
+def read_replica_urls(text: str) -> tuple[PostgresUrl, ...]:
+    """Returns the URLs in a text, in which they are separated by commas. Raises InvalidSetting."""
+    urls = [read_database_url(part.strip()) for part in _BETWEEN_URLS.split(text)] if text else []
+    replicas = tuple(url for url in urls if isinstance(url, PostgresUrl))
+    if len(replicas) < len(urls):
+        raise InvalidSetting("read_database_url: a replica has a postgresql:// URL")
+    return replicas
+
+
 def read_networks(text: str) -> tuple[str, ...]:
     """Returns the networks in a text, in which they are separated by commas. Raises InvalidSetting."""
     networks = [part.strip() for part in text.split(",")] if text else []
@@ -181,11 +194,15 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
         if values[name] not in choices:
             raise InvalidSetting(f"{name} must be {' or '.join(choices)}")
     database = read_database_url(database_url)
+    replicas = read_replica_urls(str(values.pop("read_database_url")))
+    if replicas and not isinstance(database, PostgresUrl):
+        raise InvalidSetting("read_database_url has no effect without a postgresql:// database URL")
     if values["database_password_command"] and not isinstance(database, PostgresUrl):
         raise InvalidSetting("database_password_command has no effect without a postgresql:// database URL")
     _refuse_writing(values, primary_url, database)
     return Settings(
         database=database,
+        read_databases=replicas,
         api_keys=read_long_api_keys(api_key),
         cors_origins=origins,
         public_url=public_url,

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from magistrate.config.database_url import DatabaseUrl
+from magistrate.config.database_url import DatabaseUrl, PostgresUrl
 from magistrate.errors import InvalidSetting
 
 PREFIX = "MAGISTRATE_"
@@ -142,6 +142,13 @@ class Settings:
         "sqlite:///magistrate.db",
         "the database: sqlite:///relative.db, sqlite:////absolute/path.db, or any postgresql:// URL",
         name="database_url",
+    )
+    read_databases: tuple[PostgresUrl, ...] = define(
+        "",
+        "the postgresql:// URL of a replica of the database, which answers the reads that it is new enough for; the "
+        "flag may be repeated, the variable has commas",
+        is_repeatable=True,
+        name="read_database_url",
     )
     database_password_command: str = define(
         "",
@@ -407,7 +414,8 @@ class Settings:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Returns the secrets in the settings, which must not be logged."""
-        return (*self.api_keys, *self.database.secrets)
+        urls = (self.database, *self.read_databases)
+        return (*self.api_keys, *(secret for url in urls for secret in url.secrets))
 
     @property
     def jwt_keys_have_url(self) -> bool:

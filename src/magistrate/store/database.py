@@ -4,7 +4,7 @@ A script is a generator: it yields the statements to run and is sent their rows,
 that is driven from a thread (SQLite) and one that is awaited (PostgreSQL). Steps are structs: a write makes some ten of
 them."""
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -94,12 +94,18 @@ def require_head(sql: str, rows: Rows) -> Rows:
     return rows
 
 
+ConfirmRows = Callable[[Rows], Awaitable[bool]]
+"""Says whether the rows of a replica may be used."""
+
+
 class Database(StoreState, Protocol):
     dialect: Dialect
     known: KnownRevisions
     """Learns of all revisions that this process writes."""
     read_only: ReadOnly | None
     """Is the error of all writes if this process makes none."""
+    has_replicas: bool
+    """Says whether replicas may answer some reads."""
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         """Returns every row of one statement, from one snapshot of what is committed. `long` means that it may look
@@ -114,6 +120,14 @@ class Database(StoreState, Protocol):
         An exception of the script undoes everything it did and is raised here. Raises StoreUnavailable; the script
         may have been started more than once by then, but at most one of its runs is committed. A script that makes no
         revision makes nothing stale. Raises StoreDeleted, and ReadOnly."""
+        ...
+
+    async def read_replica(
+        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm: ConfirmRows
+    ) -> Rows | None:
+        """Returns the rows of a statement that selects from `head`, from a replica that holds this revision, bits
+        included; None if the primary is to be read: there is no replica, it lacks the revision, it fails, or `confirm`
+        does not let its rows count."""
         ...
 
     def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:

@@ -11,6 +11,7 @@ from magistrate.engine.warrants.read_ahead import AheadResult, PlacedRead, Reads
 from magistrate.engine.warrants.reader import AnyRead, ReadResult
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import HistoryReplaced, RevisionUnavailable
+from magistrate.store.contract.read_origins import OLDEST_READ
 from magistrate.store.contract.revisions import (
     KnownRevisions,
     LoggedChange,
@@ -24,6 +25,7 @@ from magistrate.store.contract.revisions import (
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.database import Database, Row, Rows
 from magistrate.store.sql.changes import LIST_CHANGES
+from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql.reads import ahead_statement, read_statement, split_reads
 from magistrate.store.sql.revisions import FIND_BITS, FIND_REVISION, FIND_REVISION_AT, LOCATE_REVISION
 from magistrate.store.sql.warrants import LIST_TIMED_WARRANTS
@@ -77,6 +79,37 @@ class SqlRevisions:
             self.known.note_stored(stored)
         is_same = stored is None or revision_id.bits is None or stored.bits == revision_id.bits
         return Presence.STORED if is_same else Presence.REPLACED
+
+    async def read_at(
+        self, sql: str, values: tuple[Parameter, ...], at: Revision | None, long: bool = False
+    ) -> tuple[Rows, Revision]:
+        """Returns the rows of a statement that begin with NEWEST, and the revision that they are of: `at`, or the
+        newest. A replica may answer if it holds that revision; for the newest one, if it is as new as the request
+        demands. Raises RevisionUnavailable."""
+        if self.database.has_replicas and (rows := await self._read_replica(sql, values, at)) is not None:
+            return rows, rows[0][0] if at is None else at
+        rows = await self.database.read(sql, values, long)
+        return rows, self.check_revision(rows[0], at)
+
+    async def _read_replica(self, sql: str, values: tuple[Parameter, ...], at: Revision | None) -> Rows | None:
+        """Returns the rows of a replica, or None. Its newest revision is noted nowhere: what is known of the history is
+        what the primary has said."""
+        oldest = OLDEST_READ.get()
+        if at is None and oldest is None:
+            return None
+        demanded = max(oldest or Revision(0), self.known.bound.read()) if at is None else at
+        least = self.known.find(demanded)
+        if least is None or least.bits is None:
+            return None
+
+        async def confirm(rows: Rows) -> bool:
+            newest, horizon = RevisionId(Revision(rows[0][0]), rows[0][2]), Revision(rows[0][1])
+            if at is not None:
+                return horizon <= at
+            # It may have writes that the primary does not have.
+            return newest == least or await self.identify(newest.revision) == newest
+
+        return await self.database.read_replica(sql, values, least, confirm)
 
     def note_newest(self, row: Row) -> None:
         """Notes what a row that begins with NEWEST says."""
@@ -146,8 +179,8 @@ class SqlWarrantReads(SqlRevisions):
         self, reads: Sequence[PlacedRead], ahead: ReadsAhead, at: Revision | None, most: int
     ) -> AheadResult:
         statement = ahead_statement(reads, ahead, at, most, dialect=self.database.dialect)
-        rows = await self.database.read(statement.sql, statement.values)
-        revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
+        rows, revision = await self.read_at(statement.sql, statement.values, at)
+        model_revision = Revision(rows[0][3])
         placed = [] if rows[0][4] is None else [(row[4], Warrant(*row[5:])) for row in rows]
         return AheadResult(revision, Revision(rows[0][0]), model_revision, placed)
 
@@ -157,12 +190,11 @@ class SqlWarrantReads(SqlRevisions):
         is_long = any(read.ids is None for read in reads) or sum(len(read.ids or ()) for read in reads) > MAX_SHORT_IDS
         limit = most if is_long else min(most, MAX_ROWS)
         statement = read_statement(reads, at, limit, self.database.dialect, with_expired=with_expired)
-        rows = await self.database.read(statement.sql, statement.values, long=is_long)
-        revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
+        rows, revision = await self.read_at(statement.sql, statement.values, at, long=is_long)
+        model_revision = Revision(rows[0][3])
         if limit <= len(rows) and limit < most:
             statement = read_statement(reads, revision, most, self.database.dialect, with_expired=with_expired)
-            rows = await self.database.read(statement.sql, statement.values, long=True)
-            self.check_revision(rows[0], revision)
+            rows, _ = await self.read_at(statement.sql, statement.values, revision, long=True)
         newest = Revision(rows[0][0])
         return ReadResult(revision, newest, model_revision, await build_answers(rows, len(reads)))
 
@@ -212,9 +244,9 @@ class SqlHistory(SqlRevisions):
         times = (min(span.since, span.until), max(span.since, span.until))
         limits = (*times, span.first, span.last, *times, span.first)
         values = (*limits, *limits, span.last, span.first, most)
-        rows = await self.database.read(LIST_TIMED_WARRANTS, values, long=True)
-        self.check_revision(rows[0], span.last)
-        self.check_revision(rows[0], span.first)
+        rows, _ = await self.read_at(LIST_TIMED_WARRANTS, values, span.last, long=True)
+        if rows[0][1] > span.first:
+            raise RevisionUnavailable(span.first)
         return [*{row[11]: Warrant(*row[3:]) for row in rows if row[3] is not None}.values()]
 
 

@@ -11,7 +11,7 @@ from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_names
 from magistrate.store.contract.backups import KeyDigest, StoreContents, V
-from magistrate.store.contract.database_use import HeadLocks, PoolCounts
+from magistrate.store.contract.database_use import HeadLocks, PoolCounts, ReplicaCounts
 from magistrate.store.contract.events import (
     DecisionRecord,
     Event,
@@ -222,8 +222,7 @@ class SqlBackups(SqlRevisions):
     async def list_rows(self, kind: type[V], after: V | None, at: Revision) -> Sequence[V]:
         statement, key, first = _ROW_QUERIES[kind]
         boundary: tuple[Parameter, ...] = first if after is None else tuple(getattr(after, name) for name in key)
-        rows = await self.database.read(statement, (*boundary, at, at), long=True)
-        self.check_revision(rows[0], at)
+        rows, _ = await self.read_at(statement, (*boundary, at, at), at, long=True)
         return [kind(*row[3:]) for row in rows if row[3] is not None]
 
     async def list_key_digests(self) -> Sequence[KeyDigest]:
@@ -266,6 +265,7 @@ class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlBackups, SqlHistory, SqlWarr
         self.confirm_mark: Callable[[Mark], Coroutine[Any, Any, bool]] = database.confirm_mark
         self.measure_lag: Callable[[Mark], float] = database.measure_lag
         self.measure_caches: Callable[[], Sequence[CacheBytes]] = database.measure_caches
+        self.count_replica_reads: Callable[[], ReplicaCounts] = database.count_replica_reads
         self.count_connections: Callable[[], PoolCounts] = database.count_connections
         self.read_only = database.read_only
         self.synchronize_clock: Callable[[], Coroutine[Any, Any, None]] = database.synchronize_clock
@@ -301,8 +301,7 @@ class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlBackups, SqlHistory, SqlWarr
         stored: list[StoredObject] = []
         for ids in split_objects(refs):
             statement = objects_statement(ids, at, self.database.dialect)
-            rows = await self._read_page(statement, len(refs) > MAX_LARGE_ROWS, len(ids) * LARGE_ROW_BYTES)
-            self.check_revision(rows[0], at)
+            rows, _ = await self._read_page(statement, at, len(refs) > MAX_LARGE_ROWS, len(ids) * LARGE_ROW_BYTES)
             stored += (StoredObject(*row[3:]) for row in rows if row[3] is not None)
         return Snapshot(at, tuple(stored))
 
@@ -425,8 +424,8 @@ class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlBackups, SqlHistory, SqlWarr
             return Snapshot(await self._head(), PageSlice((), precedes=False, follows=False))
         statement = events_statement(part, only, self.database.dialect)
         # There may be many unwanted rows between the wanted ones.
-        rows = await self._read_page(statement, True, (part.limit + 1) * SMALL_ROW_BYTES)
-        return _build_slice(rows, part, self.check_revision(rows[0], None), events.build_event)
+        rows, revision = await self._read_page(statement, None, True, (part.limit + 1) * SMALL_ROW_BYTES)
+        return _build_slice(rows, part, revision, events.build_event)
 
     async def follow_events(
         self, after: EventPosition | None, limit: int, only: EventFilter
@@ -457,10 +456,10 @@ class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlBackups, SqlHistory, SqlWarr
     ) -> Snapshot[T | None]:
         """Returns what is stored of the row of a key."""
         if at is None:
-            [row] = await self.database.read(statements.get, key)
+            [row], revision = await self.read_at(statements.get, key, None)
         else:
-            [row] = await self.database.read(statements.get_at, (*key, at, at))
-        return Snapshot(self.check_revision(row, at), None if row[3] is None else stored(*row[3:]))
+            [row], revision = await self.read_at(statements.get_at, (*key, at, at), at)
+        return Snapshot(revision, None if row[3] is None else stored(*row[3:]))
 
     async def _list(
         self,
@@ -474,16 +473,23 @@ class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlBackups, SqlHistory, SqlWarr
         # A read at a revision also reads all rows that ended since.
         looks_at_many = at is not None or only.is_searched(listing) or part.sort in listing.members
         is_long = looks_at_many or part.limit > MAX_LARGE_ROWS
-        rows = await self._read_page(statement, is_long, (part.limit + 1) * listing.row_bytes)
-        return _build_slice(rows, part, self.check_revision(rows[0], at), stored)
+        rows, revision = await self._read_page(statement, at, is_long, (part.limit + 1) * listing.row_bytes)
+        return _build_slice(rows, part, revision, stored)
 
-    async def _read_page(self, statement: Clause, is_long: bool, max_bytes: int) -> Rows:
-        """Returns the rows of a page, which take at most about so many bytes; 0 if they are not kept."""
-        if not max_bytes:
-            return await self.database.read(statement.sql, statement.values, long=is_long)
-        return await read_within_memory(
-            lambda: self.database.read(statement.sql, statement.values, long=is_long), max_bytes
-        )
+    async def _read_page(
+        self, statement: Clause, at: Revision | None, is_long: bool, max_bytes: int
+    ) -> tuple[Rows, Revision]:
+        """Returns the rows of a page and their revision, like `read_at`; they take at most about so many bytes, 0 if
+        they are not kept."""
+        revision = Revision(0)
+
+        async def read() -> Rows:
+            nonlocal revision
+            rows, revision = await self.read_at(statement.sql, statement.values, at, long=is_long)
+            return rows
+
+        rows = await read_within_memory(read, max_bytes) if max_bytes else await read()
+        return rows, revision
 
 
 def _build_slice(rows: Rows, part: Slice, revision: Revision, stored: Callable[..., T]) -> Snapshot[PageSlice[T]]:

@@ -200,8 +200,11 @@ def _readings(contexts: StoreContexts, admitted: Admissions, deliverer: WebhookD
     graph = context.caches.graph
     lists, caches = context.list_counts.read(), measure_caches(contexts)
     pool, webhooks = context.store.count_connections(), deliverer.webhooks
+    replicas = context.store.count_replica_reads()
     return {
         **{f"pool_{name}": value for name, value in pool._asdict().items()},
+        "replica_reads": {name: getattr(replicas, name) for name in ("served", "behind", "failed")},
+        "replica_lag_revisions": replicas.lag_revisions,
         "checks": context.check_counts.read(),
         "lists": {counts.evaluator: counts.lists for counts in lists},
         "lists_seconds": {counts.evaluator: counts.seconds for counts in lists},

@@ -1,6 +1,6 @@
 """Opens and migrates stores, by the types of database URLs."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from magistrate.config.database_url import PostgresUrl, SqliteUrl
@@ -69,21 +69,23 @@ async def open_stores(settings: Settings, observer: Observer = observe_nothing) 
 
             return await open_sqlite(path, settings.store_timeout_ms, observer, sealing)
         case PostgresUrl(conninfo):
-            from magistrate.store.postgres.connections import Pooling
+            from magistrate.store.postgres.connections import Conninfo, Pooling
             from magistrate.store.postgres.database import open_postgres
             from magistrate.store.postgres.password import PasswordCommand
 
-            completed: str | Callable[[], Awaitable[str]] = conninfo
+            urls = [conninfo, *(url.conninfo for url in settings.read_databases)]
+            conninfos: Sequence[Conninfo] = urls
             if settings.database_password_command:
                 command = PasswordCommand(settings.database_password_command, settings.store_timeout_ms)
-                completed = partial(command.complete_in_thread, conninfo)
+                conninfos = [partial(command.complete_in_thread, each) for each in urls]
+            primary, *replicas = conninfos
             pooling = Pooling(
                 settings.postgres_connections,
                 settings.store_timeout_ms,
                 has_sessions=settings.database_pooling == SESSION,
             )
             read_only = ReadOnly(settings.primary_url or None) if settings.read_only else None
-            return await open_postgres(completed, pooling, observer, sealing, read_only)
+            return await open_postgres(primary, pooling, observer, sealing, read_only, replicas)
 
 
 def reach_store(settings: Settings) -> None:

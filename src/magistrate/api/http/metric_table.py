@@ -157,6 +157,13 @@ _STORE = (
         "Lock of writers",
         "phase",
     ),
+    _counter("replica_reads", "Reads sent to replicas, by what came of it.", "Reads of replicas", "outcome"),
+    _gauge(
+        "replica_lag_revisions",
+        "Revisions of the store `default` that the replica lacks which is furthest behind.",
+        "Lag of replicas",
+        shows_most=True,
+    ),
     _gauge("pool_connections", "Connections to PostgreSQL; 0 with SQLite.", "Connections to PostgreSQL"),
     _gauge("pool_idle", "Connections to PostgreSQL that nothing uses now.", "Connections to PostgreSQL"),
     _gauge("pool_waiting", "Reads and writes that wait for a connection now.", "Connections to PostgreSQL"),

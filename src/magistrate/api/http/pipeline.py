@@ -18,6 +18,7 @@ from magistrate.errors import HistoryReplaced, InvalidParameter, MagistrateError
 from magistrate.operations.consistency import require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.keys.callers import Caller
+from magistrate.store.contract.read_origins import OLDEST_READ
 from magistrate.tracing import CallerTrace, TraceSpan
 
 BEGUN = "magistrate.begun"
@@ -128,6 +129,8 @@ async def answer_in_history(route: Route, call: Call[Any], begun: BegunAnswer | 
 
     Raises RevisionLost, HistoryReplaced, and what the handler raises."""
     store = call.context.store
+    if not route.writes and not call.freshness.newest:
+        OLDEST_READ.set(call.freshness.revision)
     for _ in range(1 if route.writes else MAX_ATTEMPTS):
         history, demands = store.known.history, store.known.demands
         awaited = None

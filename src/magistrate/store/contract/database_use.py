@@ -35,3 +35,18 @@ class PoolCounts(NamedTuple):
 
 NO_POOL = PoolCounts()
 """Is that of a database without a server."""
+
+
+class ReplicaCounts(NamedTuple):
+    """Holds how many reads replicas answered, how many were repeated on the primary because a replica lacked the
+    revision, and how many because it failed; and how many revisions of the store `default` that replica lacks which is
+    furthest behind, of those that answer."""
+
+    served: int = 0
+    behind: int = 0
+    failed: int = 0
+    lag_revisions: int = 0
+
+
+NO_REPLICAS = ReplicaCounts()
+"""Is that of a database without replicas."""

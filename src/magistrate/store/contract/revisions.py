@@ -15,7 +15,8 @@ from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
 from magistrate.errors import ReadOnly
-from magistrate.store.contract.database_use import HeadLocks, PoolCounts
+from magistrate.store.contract.database_use import HeadLocks, PoolCounts, ReplicaCounts
+from magistrate.store.contract.staleness_bound import StalenessBound
 from magistrate.store.contract.stored_rows import Identity
 
 MAX_REVISIONS = 10_000
@@ -58,6 +59,7 @@ class KnownRevisions:
         """Is what the last read has seen as the newest, which a restored store may be behind what is known."""
         self.unlinked: RevisionId | None = None
         """Is the newest revision that was seen in the store, unless it is known to belong to the history."""
+        self.bound = StalenessBound()
         self._bits: dict[Revision, int | None] = {}
         self._others: dict[Revision, int | None] = {}
         self._observers: list[Callable[[], None]] = []
@@ -142,6 +144,7 @@ class KnownRevisions:
     def _add(self, revision_id: RevisionId) -> None:
         self._bits[revision_id.revision] = revision_id.bits
         self.newest, self.seen = revision_id, revision_id.revision
+        self.bound.note(revision_id.revision)
         if self.unlinked is not None and self.unlinked.revision <= revision_id.revision:
             self.unlinked = None
         if len(self._bits) > MAX_REVISIONS:
@@ -151,6 +154,7 @@ class KnownRevisions:
         self._bits = {newest.revision: newest.bits}
         self._others.clear()
         self.newest, self.seen, self.unlinked = newest, newest.revision, None
+        self.bound.begin_anew(newest.revision)
         self.history += 1
         for observer in self._observers:
             observer()
@@ -242,6 +246,10 @@ class StoreState(Protocol):
 
     def count_connections(self) -> PoolCounts:
         """Returns the counts of the connections of this process to the database, which all stores share."""
+        ...
+
+    def count_replica_reads(self) -> ReplicaCounts:
+        """Returns the counts of the reads that replicas were to answer, for all stores together."""
         ...
 
     def measure_caches(self) -> Sequence[CacheBytes]:

@@ -17,12 +17,13 @@ from magistrate.errors import ReadOnly, StoreUnavailable
 from magistrate.store.contract.database_use import HeadLocks
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
-from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
+from magistrate.store.database import ConfirmRows, Observer, Rows, ScriptStart, observe_nothing, require_head
 from magistrate.store.postgres.connections import Conninfo, Pooling
 from magistrate.store.postgres.heads import FollowedHead, HeadFollower
 from magistrate.store.postgres.pipeline import Connection, pipeline_of
 from magistrate.store.postgres.planner_statistics import PlannerStatistics
 from magistrate.store.postgres.read_pool import ReadPool
+from magistrate.store.postgres.replicas import Replicas
 from magistrate.store.postgres.writer import GroupWriter, WriterResources
 from magistrate.store.schema_version import SchemaVersion
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
@@ -65,10 +66,11 @@ async def open_postgres(
     observer: Observer = observe_nothing,
     sealing: Sealing = UNSEALED,
     read_only: ReadOnly | None = None,
+    replicas: Sequence[Conninfo] = (),
 ) -> SqlStores:
-    """Opens the stores of a migrated database; every write raises `read_only` if that is given. Raises
-    StoreUnavailable, or SchemaMismatch if the database is not migrated."""
-    server = PostgresServer(conninfo, pooling, observer, read_only)
+    """Opens the stores of a migrated database; every write raises `read_only` if that is given. `replicas` answer some
+    of the reads. Raises StoreUnavailable, or SchemaMismatch if the database is not migrated."""
+    server = PostgresServer(conninfo, pooling, observer, read_only, replicas)
     try:
         await server.open()
         [row] = await server.read(FIND_STORE, (DEFAULT_STORE,))
@@ -77,9 +79,11 @@ async def open_postgres(
         raise
     part = partial(PostgresDatabase, server)
     heads = server.heads
-    return SqlStores(
+    stores = SqlStores(
         build_store(row), part, sealing, heads.release_head, note_restore=heads.begin_anew, analyze=server.analyze
     )
+    await server.replicas.open(stores.default.known)
+    return stores
 
 
 class PostgresDatabase:
@@ -94,6 +98,8 @@ class PostgresDatabase:
         self.schema_version = server.schema_version
         self.count_connections = server.count_connections
         self.read_only: ReadOnly | None = server.read_only
+        self.has_replicas = server.replicas.are_there
+        self.count_replica_reads = server.replicas.read_counts
         self.close = server.close
         self.server = server
         self._store = store
@@ -115,6 +121,11 @@ class PostgresDatabase:
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         return require_head(sql, await self.server.read(sql, bind_store(sql, self._store, values)))
+
+    async def read_replica(
+        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm: ConfirmRows
+    ) -> Rows | None:
+        return await self.server.replicas.read(sql, bind_store(sql, self._store, values), least, confirm)
 
     async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
         if self.read_only is not None:
@@ -165,17 +176,23 @@ class PostgresServer:
     """Represents a database with the connections of this process, which all stores in it share."""
 
     def __init__(
-        self, conninfo: Conninfo, pooling: Pooling, observer: Observer, read_only: ReadOnly | None = None
+        self,
+        conninfo: Conninfo,
+        pooling: Pooling,
+        observer: Observer,
+        read_only: ReadOnly | None = None,
+        replicas: Sequence[Conninfo] = (),
     ) -> None:
         self.read_only = read_only
+        self.replicas = Replicas(replicas, pooling)
         self._reads = 0
         self._clock = DatabaseClock()
-        self._reading = ReadPool(conninfo, pooling)
-        self._pool = self._reading.pool
+        self._read_pool = ReadPool(conninfo, pooling)
+        self._pool = self._read_pool.pool
         self.count_connections = self._pool.count_connections
-        self._statistics = PlannerStatistics(self._reading.read)
+        self._statistics = PlannerStatistics(self._read_pool.read)
         self.analyze = self._statistics.analyze
-        self._shared = WriterResources(self._pool, self._reading.timeout, observer, self._statistics)
+        self._shared = WriterResources(self._pool, self._read_pool.timeout, observer, self._statistics)
         self._writers: WeakSet[GroupWriter] = WeakSet()
         """Has those of the stores that are used."""
         self.heads = HeadFollower(self.read, lambda: self._pool.lost)
@@ -216,7 +233,7 @@ class PostgresServer:
             self._clock.adjust(sent_at, self._clock.local(), remote)
 
         self._reads += 1
-        await self._reading.read(once)
+        await self._read_pool.read(once)
 
     async def read(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
         """Implements Database.read; the number of the store is the first value if the statement has that parameter."""
@@ -226,7 +243,7 @@ class PostgresServer:
             return await pipeline_of(connection).run_alone(sql, values)
 
         with open_statements(number_placeholders(sql)):
-            return await self._reading.read(once)
+            return await self._read_pool.read(once)
 
     async def schema_version(self) -> SchemaVersion:
         [(number, breaks_before)] = await self.read(READ_VERSION, ())
@@ -234,6 +251,7 @@ class PostgresServer:
 
     async def close(self) -> None:
         await self._statistics.close()
-        await self._reading.close()
+        await self._read_pool.close()
+        await self.replicas.close()
         await asyncio.gather(*(writer.close() for writer in self._writers))
-        await self._reading.finish_abandoned()
+        await self._read_pool.finish_abandoned()

@@ -14,7 +14,7 @@ from magistrate.store.sql.dialect import (
     Dialect,
     number_parameters,
 )
-from magistrate.store.sql.head import LOCK_HEAD
+from magistrate.store.sql.head import HEAD, LOCK_HEAD
 
 # OFFSET 0 keeps a subquery from being merged: it is looked up once for each id or revision, in their order.
 POSTGRES = Dialect(
@@ -107,6 +107,20 @@ def analyze_tables(names: Iterable[str]) -> str:
     """Returns a statement that leaves out tables which another process analyzes or changes right now, and, with a
     warning, those of another owner."""
     return f"ANALYZE (SKIP_LOCKED) {', '.join(names)}"
+
+
+_HEAD_WITH_REVISION = """
+(SELECT * FROM head WHERE store = $1 AND deleted_at IS NULL AND ((revision = {least} AND bits = {bits}) OR EXISTS (
+    SELECT 1 FROM revision l WHERE l.store = $1 AND l.revision = {least} AND l.bits = {bits}))) h"""
+
+
+@lru_cache(maxsize=2_048)
+def demand_revision(statement: str) -> str:
+    """Returns a statement that selects from `head`, for a replica: it has two more parameters at its end, a revision
+    and its bits, and no rows unless the database holds that revision."""
+    number = statement.count("?") + 2
+    demanding = _HEAD_WITH_REVISION.format(least=f"${number}::bigint", bits=f"${number + 1}::bigint")
+    return number_placeholders(statement).replace(number_placeholders(HEAD), demanding)
 
 
 def number_placeholders(statement: str) -> str:

@@ -22,10 +22,10 @@ import apsw
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.errors import MagistrateError, ReadOnly, StoreUnavailable
-from magistrate.store.contract.database_use import NO_POOL, HeadLocks, PoolCounts
+from magistrate.store.contract.database_use import NO_POOL, NO_REPLICAS, HeadLocks, PoolCounts, ReplicaCounts
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
-from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
+from magistrate.store.database import ConfirmRows, Observer, Rows, ScriptStart, observe_nothing, require_head
 from magistrate.store.schema_version import SchemaVersion
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
@@ -125,6 +125,7 @@ class SqliteDatabase:
 
     dialect = SQLITE
     read_only: ReadOnly | None = None
+    has_replicas = False
 
     def __init__(self, file: "SqliteFile", store: int) -> None:
         self.known = KnownRevisions()
@@ -145,6 +146,14 @@ class SqliteDatabase:
 
     def count_connections(self) -> PoolCounts:
         return NO_POOL
+
+    def count_replica_reads(self) -> ReplicaCounts:
+        return NO_REPLICAS
+
+    async def read_replica(
+        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm: ConfirmRows
+    ) -> Rows | None:
+        return None
 
     def measure_caches(self) -> Sequence[CacheBytes]:
         return ()
