@@ -1,5 +1,5 @@
 """A relay between a service and PostgreSQL: when it is cut, the database is away, and comes back when it is restored. A
-relay that refuses counts who tries to connect meanwhile."""
+relay that refuses, or is silent, counts who tries to connect meanwhile."""
 
 import socket
 import threading
@@ -18,8 +18,9 @@ class Relay:
         self._folder, self._url = folder, urlsplit(url)
         [self._server] = parse_qs(self._url.query)["host"]
         self._open: list[socket.socket] = []
-        self._refuses = False
-        self.refused = 0
+        self._refuses = self._is_silent = False
+        self._silences = 0
+        self.refused = self.unanswered = 0
         self.mend()
 
     @property
@@ -50,6 +51,16 @@ class Relay:
         self.mend()
         self._refuses = True
 
+    def fall_silent(self) -> None:
+        """Answers nothing any more, neither on the connections that there are nor on new ones."""
+        self._is_silent = True
+        self._silences += 1
+
+    def answer_again(self) -> None:
+        """Answers on new connections. On those made before, nobody ever does, as when another server has the address
+        of one that was switched off."""
+        self._is_silent = False
+
     def _accept(self, listening: socket.socket) -> None:
         while True:
             try:
@@ -60,18 +71,22 @@ class Relay:
                 self.refused += 1
                 connection.close()
                 continue
+            if self._is_silent:
+                self.unanswered += 1
+                self._open.append(connection)
+                continue
             server = socket.socket(socket.AF_UNIX)
             server.connect(f"{self._server}/.s.PGSQL.{PORT}")
             self._open += [connection, server]
             for ends in ((connection, server), (server, connection)):
-                threading.Thread(target=_pass_on, args=ends, daemon=True).start()
+                threading.Thread(target=self._pass_on, args=(*ends, self._silences), daemon=True).start()
 
-
-def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65_536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
+    def _pass_on(self, source: socket.socket, target: socket.socket, silences: int) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                if silences == self._silences:
+                    target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
 
 
 @contextmanager

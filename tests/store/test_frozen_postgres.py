@@ -6,6 +6,7 @@ for it is not, because psycopg waits so long for a server to cancel a statement.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +15,10 @@ from magistrate.engine.terms import object_ref
 from magistrate.errors import OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract.new_rows import NewObject, Once, Stamp
 from magistrate.store.contract.store import Store
+from magistrate.store.postgres import connections
 from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer
+from tests.processes.relay import Relay, relaying
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -132,3 +135,37 @@ async def test_one_that_stops_waiting_takes_no_other_write_along(postgres: Postg
     for number in (1, 2, 4, 5):
         assert (await store.get_object(object_ref("d", f"id-{number}"))).value is not None
     await store.close()
+
+
+async def test_a_dead_connection_is_not_lent_once_the_database_answers_on_others(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a failover to another machine with the same address. The one statement that was sent is waited for, and
+    so is each that is sent on a connection of before: for longer than this test."""
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", 2.0)  # psycopg takes no less
+    with relaying(tmp_path, postgres.new_migrated_url()) as relay:
+        migrate_store(settings_for(relay.url))
+        store = await open_store(settings_for(relay.url, store_timeout_ms=120_000, postgres_connections=2))
+        while store.count_connections().idle < 2:
+            await asyncio.gather(*(get(store) for _ in range(20)))
+
+        relay.fall_silent()
+        unanswered = asyncio.create_task(get(store))
+        await wait_for_attempts(relay, 1)
+        waiting = asyncio.create_task(get(store))
+        # A connection is tried to be made twice: the third shows that somebody who waits is enough to begin anew.
+        await wait_for_attempts(relay, 3)
+        relay.answer_again()
+
+        await asyncio.wait_for(waiting, 60)
+        await asyncio.wait_for(get(store), 60)
+        assert not unanswered.done()
+        unanswered.cancel()
+        await store.close()
+
+
+async def wait_for_attempts(relay: Relay, number: int) -> None:
+    deadline = asyncio.get_running_loop().time() + 60
+    while relay.unanswered < number:
+        assert asyncio.get_running_loop().time() < deadline, f"there were {relay.unanswered} attempts to connect"
+        await asyncio.sleep(0.02)

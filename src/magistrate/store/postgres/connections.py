@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from typing import TypeVar
 
 import psycopg
@@ -17,7 +18,6 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from magistrate.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
 from magistrate.store.contract.database_use import PoolCounts
-from magistrate.store.postgres.migration import whole_seconds
 from magistrate.store.postgres.pipeline import Connection, pipeline_of
 from magistrate.store.schema_version import OTHER_SCHEMA
 from magistrate.store.sql.postgres import CHECK_CLIENT
@@ -31,9 +31,17 @@ connection is dead."""
 READ_ONLY_SECONDS = 1.0
 """Limits how often all connections are replaced because one is read-only: the server itself may be, and for long."""
 
-RECONNECT_SECONDS = 3.0
-"""Limits how long the pool tries to make one connection. Its pauses double from one second on, and the next connection
-begins anew: without this limit, a pause would last two minutes when the server has been away for four."""
+RECONNECT_SECONDS = 1.0
+"""Limits how long the pool tries to make one connection, and so its pauses, which double from one second on; the next
+connection begins anew. Without this limit, a pause would last two minutes when the server has been away for four."""
+
+CONNECT_SECONDS = 3.0
+"""Limits how long one connection may take to be made. The pool makes three at once, and all may wait for a server that
+will never answer them, while it answers others again."""
+
+SILENT_SECONDS = 2.0
+"""Sets for how long all statements have to be without an answer until the connections that nobody uses are taken for
+dead, too. Without it, each of them would be lent once more, and be waited for until the time of a request is over."""
 
 CHECK_INTERVAL_MS = 1_000
 """Limits how long a statement runs on at the server that nobody waits for any more."""
@@ -92,14 +100,17 @@ class ConnectionPool:
         self.lost = 0
         """Counts the connections that were closed while they were used."""
         self._drained_at = 0.0
+        self._used = self._answers = 0
+        self._watching: asyncio.Task[None] | None = None
         self._timeout = pooling.timeout_ms / 1000
+        self._connect_seconds = min(self._timeout, CONNECT_SECONDS)
         self._check_interval_ms = min(CHECK_INTERVAL_MS, pooling.timeout_ms)
         self._has_sessions = pooling.has_sessions
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             kwargs={
                 "autocommit": True,
-                "connect_timeout": whole_seconds(pooling.timeout_ms),
+                "connect_timeout": ceil(self._connect_seconds),
                 "client_encoding": "utf8",
                 # The raw cursor sends statements as they are; others parse long ones each time.
                 "cursor_factory": psycopg.AsyncRawCursor,
@@ -135,6 +146,8 @@ class ConnectionPool:
         await self._pool.open()
 
     async def close(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
         await self._pool.close()
 
     async def _prepare_connection(self, connection: Connection) -> None:
@@ -148,7 +161,7 @@ class ConnectionPool:
         It costs a round trip for each connection, and none for a statement. It is not said when the connection is made,
         because poolers refuse options that they do not know."""
         # The pool has few tasks that connect, and none may wait forever for a server that does not answer.
-        timer = asyncio.get_running_loop().call_later(self._timeout, ConnectionUse(connection).break_off)
+        timer = asyncio.get_running_loop().call_later(self._connect_seconds, ConnectionUse(connection).break_off)
         try:
             await connection.execute(CHECK_CLIENT, (str(self._check_interval_ms),))
         except psycopg.Error:
@@ -196,18 +209,35 @@ class ConnectionPool:
         use.is_lost = False
         # `pool.connection()` would wrap each use in a transaction context and make a lookup take half as long again.
         connection = use.connection = await self._pool.getconn()
+        self._used += 1
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch_answers())
         try:
             return await once(connection)
         finally:
             use.connection, use.is_lost = None, connection.closed
+            self._used -= 1
             self.lost += connection.closed
+            self._answers += not connection.closed
             await self._pool.putconn(connection)
+
+    async def _watch_answers(self) -> None:
+        """Drains the pool while connections are used and no statement is answered; once until one is."""
+        drained: int | None = None
+        while self._used:
+            answers = self._answers
+            await asyncio.sleep(SILENT_SECONDS)
+            if self._used and self._answers == answers != drained:
+                drained = answers
+                await self._replace_connections(time.monotonic())
 
 
 async def _connect_again(pool: AsyncConnectionPool[Connection]) -> None:
     """Has a pool without connections make one, even if nobody requests it, so that waiting callers get the first that
-    can be made. The pool itself would wait for the next caller."""
-    if not pool.get_stats()["pool_size"]:
+    can be made, and one for those who wait while all connections are used. The pool itself would wait for the next
+    caller."""
+    counts = pool.get_stats()
+    if not counts["pool_size"] or counts["requests_waiting"]:
         await pool.check()
 
 
