@@ -52,3 +52,6 @@ class Program(NamedTuple):
             for package in Path(folder).glob("*.deb"):
                 subprocess.run(["dpkg", "-x", package, f"{folder}/unpacked"], capture_output=True, check=True)
             Path(folder, "unpacked").rename(self.folder)  # fails if another process was faster
+
+
+HAPROXY = Program("haproxy", ("haproxy", "liblua5.3-0", "libopentracing-c-wrapper0", "libopentracing1"))

@@ -14,7 +14,7 @@ import pytest
 
 from magistrate.operations.watch import revision_feed, watch_reader
 from tests.api.watching import list_granted, watching
-from tests.debian_packages import Program
+from tests.debian_packages import HAPROXY, Program
 from tests.generated_docs import ROOT
 from tests.processes.served_processes import free_port
 from tests.processes.starting import start_process
@@ -23,7 +23,7 @@ from tests.waiting import wait_until
 
 PROGRAMS = {
     "nginx": Program("nginx", ("nginx",)),
-    "haproxy": Program("haproxy", ("haproxy", "liblua5.3-0", "libopentracing-c-wrapper0", "libopentracing1")),
+    "haproxy": HAPROXY,
 }
 AROUND: Mapping[str, str] = {
     "nginx": """daemon off; master_process off; pid {folder}/pid; error_log stderr;
