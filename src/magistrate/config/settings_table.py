@@ -233,6 +233,12 @@ class Settings:
         "is kept",
         within=(0, 1_099_511_627_776),
     )
+    graph_preload: bool = define(
+        False, "whether each worker reads what the stores have into its cache before it is ready, as far as that fits"
+    )
+    graph_preload_seconds: int = define(
+        60, "the number of seconds after which a worker is ready although not everything was read", within=(1, 240)
+    )
     request_cache_bytes: int = define(
         33_554_432,
         "the size of the cache of request heads, small bodies and contextual warrants that are likely to come again, "

@@ -4,10 +4,13 @@ import asyncio
 import multiprocessing
 import random
 import signal
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
+
+import structlog
 
 from magistrate.api.auth.bearer import Bearers, Provider
 from magistrate.api.auth.provider_keys import FetchedKeys, KeyFile, KeyOrigin
@@ -19,8 +22,9 @@ from magistrate.config.settings_table import Settings
 from magistrate.engine.lists.language import read_grammar
 from magistrate.errors import StoreDeleted
 from magistrate.operations.context import Context
+from magistrate.operations.graph_preload import preload_graph
 from magistrate.operations.scheduling import attempt_work, running_beside
-from magistrate.operations.stores.contexts import StoreContexts
+from magistrate.operations.stores.contexts import MAX_CONTEXTS, StoreContexts
 from magistrate.operations.stores.removal import remove_deleted
 from magistrate.operations.webhooks.deliverer import WebhookDeliverer
 from magistrate.operations.writes.retention import MICROSECONDS_PER_HOUR, delete_ended, delete_events, end_expired
@@ -28,6 +32,8 @@ from magistrate.tracing import Tracer
 from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys, SharedDigests
 from magistrate.wiring.backups import restore_upload
 from magistrate.wiring.contexts import measure_caches, open_contexts
+
+log = structlog.get_logger()
 
 DELETE_EVERY_SECONDS = 600.0
 END_EXPIRED_EVERY_SECONDS = 1.0
@@ -108,6 +114,8 @@ async def open_service(
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.unwritten.writing() if context.decisions is not None else nullcontext()
         async with running_beside(*works), logging:
+            if settings.graph_preload:
+                await attempt_work(_preload(contexts, settings.graph_preload_seconds), "the graph cache was not filled")
             bearers = Bearers(contexts, provider)
             yield Service(
                 contexts,
@@ -119,6 +127,17 @@ async def open_service(
                 rate_limit=rate_limit,
                 public_url=settings.public_url,
             )
+
+
+async def _preload(contexts: StoreContexts, seconds: float) -> None:
+    """Fills the graph caches of the stores, one after another, until the time is over."""
+    began_at, objects, is_complete = time.monotonic(), 0, True
+    for number in contexts.list_numbers()[:MAX_CONTEXTS]:
+        with suppress(StoreDeleted):
+            preloaded = await preload_graph(contexts.open_context(number), began_at + seconds)
+            objects, is_complete = objects + preloaded.objects, is_complete and preloaded.is_complete
+    took = round(time.monotonic() - began_at, 3)
+    log.info("the graph cache was filled", objects=objects, complete=is_complete, seconds=took)
 
 
 async def _delete_periodically(contexts: StoreContexts, settings: Settings) -> None:

@@ -239,6 +239,11 @@ class Graph:
         self._capacity.clear()
         self.revision = revision
 
+    @property
+    def generations(self) -> int:
+        """Returns how many generations of entries have become old, because there was no space."""
+        return self._capacity.generations
+
     def holds_most(self, reads: Sequence[AnyRead], tried: int) -> bool:
         """Returns whether entries for most of what is read are cached, estimated from the first ids of each read."""
         total, cached = 0, 0

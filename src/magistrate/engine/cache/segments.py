@@ -79,6 +79,8 @@ class Capacity:
         self._young = 0
         self._old = 0
         self._segments: dict[Aging, None] = {}
+        self.generations = 0
+        """Counts the young generations that have become old."""
 
     @property
     def bytes(self) -> int:
@@ -134,6 +136,7 @@ class Capacity:
 
     def age(self) -> None:
         """Evicts the old generation of all segments; the young one becomes old."""
+        self.generations += 1
         for segment in self._segments:
             segment.age()
         self._old, self._young = self._young, 0

@@ -68,6 +68,10 @@ class StoreContexts:
         """Returns for how many seconds it has not been known whether stores have changed."""
         return time.monotonic() - self._read_at
 
+    def list_numbers(self) -> Sequence[int]:
+        """Returns the numbers of all stores that are known, that of `default` first."""
+        return sorted(self._known, key=lambda number: (number != DEFAULT_STORE, number))
+
     def find(self, named: str) -> StoredStore | None:
         """Returns the store with this name or id, or None."""
         number = self._numbers.get(named)
