@@ -1,7 +1,9 @@
 """Reads revisions, warrants and the history from any Database, as three parts of the store."""
 
 import asyncio
+import time
 from collections.abc import Sequence
+from contextvars import Context
 from dataclasses import replace
 
 import msgspec
@@ -13,6 +15,7 @@ from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import HistoryReplaced, RevisionUnavailable
 from magistrate.store.contract.read_origins import OLDEST_READ
 from magistrate.store.contract.revisions import (
+    STALE_MS,
     KnownRevisions,
     LoggedChange,
     LogPlace,
@@ -35,6 +38,7 @@ class SqlRevisions:
     """Implements RevisionStore."""
 
     database: Database
+    _locating: asyncio.Task[Presence] | None = None
 
     @property
     def known(self) -> KnownRevisions:
@@ -68,10 +72,11 @@ class SqlRevisions:
     async def locate(self, revision_id: RevisionId) -> Presence:
         if revision_id.revision >= ALIVE:  # anyone can make such a token, and databases have no larger integers
             return Presence.AHEAD
-        since = self.known.newest
+        since, sent_at = self.known.newest, time.monotonic()
         [row] = await self.database.read(LOCATE_REVISION, (since.revision, revision_id.revision))
         newest = RevisionId(Revision(row[0]), row[2])
         self.known.link(newest, build_id(row[3:5]), since)
+        self.known.confirm(newest, sent_at)
         if revision_id.revision > newest.revision:
             return Presence.AHEAD
         stored = build_id(row[5:7])
@@ -94,11 +99,7 @@ class SqlRevisions:
     async def _read_replica(self, sql: str, values: tuple[Parameter, ...], at: Revision | None) -> Rows | None:
         """Returns the rows of a replica, or None. Its newest revision is noted nowhere: what is known of the history is
         what the primary has said."""
-        oldest = OLDEST_READ.get()
-        if at is None and oldest is None:
-            return None
-        demanded = max(oldest or Revision(0), self.known.bound.read()) if at is None else at
-        least = self.known.find(demanded)
+        least = await self._find_least(at)
         if least is None or least.bits is None:
             return None
 
@@ -107,9 +108,38 @@ class SqlRevisions:
             if at is not None:
                 return horizon <= at
             # It may have writes that the primary does not have.
-            return newest == least or await self.identify(newest.revision) == newest
+            return newest == least or self.known.holds(newest) or await self.locate(newest) is Presence.STORED
 
         return await self.database.read_replica(sql, values, least, confirm)
+
+    async def _find_least(self, at: Revision | None) -> RevisionId | None:
+        """Returns the revision that a replica has to hold: `at`, or for the newest the newer one of what the request
+        demands and of what was the newest STALE_MS ago. Returns None if only the primary may be read."""
+        if at is not None:
+            return self.known.find(at)
+        oldest = OLDEST_READ.get()
+        if oldest is None or not await self._follow_primary():
+            return None
+        return max(self.known.newest, oldest, key=lambda revision_id: revision_id.revision)
+
+    async def _follow_primary(self) -> bool:
+        """Returns whether it is known what was the newest revision less than STALE_MS before this was called, or later.
+        Where that takes a statement on the primary, all that wait share it."""
+        revisions, since = self.known, time.monotonic() - STALE_MS / 1_000
+        for _ in range(2):  # the first statement may have been sent before that
+            if revisions.confirmed_at >= since and revisions.holds(revisions.newest):
+                return True
+            if self._locating is None:
+                self._locating = asyncio.create_task(self.locate(revisions.newest), context=Context())
+                self._locating.add_done_callback(self._end_locating)
+            await asyncio.shield(self._locating)  # it goes on for the others if one of them is cancelled
+        return revisions.holds(revisions.newest)
+
+    def _end_locating(self, ended: asyncio.Task[Presence]) -> None:
+        """Retrieves the error: if nobody waited for the statement any more, asyncio would log that nobody did."""
+        self._locating = None
+        if not ended.cancelled():
+            ended.exception()
 
     def note_newest(self, row: Row) -> None:
         """Notes what a row that begins with NEWEST says."""

@@ -406,8 +406,10 @@ class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlBackups, SqlHistory, SqlWarr
         return self.database.head_locks
 
     async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
-        values = (after.revision, after.revision, most + 1)
-        return self._build_changes(await self.database.read(LIST_WARRANT_CHANGES, values), after, most)
+        values, sent_at = (after.revision, after.revision, most + 1), time.monotonic()
+        changes = self._build_changes(await self.database.read(LIST_WARRANT_CHANGES, values), after, most)
+        self.known.confirm(changes.newest, sent_at)
+        return changes
 
     def find_warrant_changes(self, after: RevisionId, most: int) -> tuple[Mark, WarrantChanges] | None:
         marked = self.database.find_changes(after, most + 1)

@@ -130,7 +130,7 @@ async def answer_in_history(route: Route, call: Call[Any], begun: BegunAnswer | 
     Raises RevisionLost, HistoryReplaced, and what the handler raises."""
     store = call.context.store
     if not route.writes and not call.freshness.newest:
-        OLDEST_READ.set(call.freshness.revision)
+        OLDEST_READ.set(call.freshness.id)
     for _ in range(1 if route.writes else MAX_ATTEMPTS):
         history, demands = store.known.history, store.known.demands
         awaited = None

@@ -2,8 +2,8 @@
 
 from contextvars import ContextVar
 
-from magistrate.engine.names import Revision
+from magistrate.store.contract.revisions import RevisionId
 
-OLDEST_READ: ContextVar[Revision | None] = ContextVar("oldest_read", default=None)
-"""Holds the oldest revision that reads of the newest one may show in the present request: 0 if the caller demands
-none. None means that everything is read from the primary: for writes, for `latest`, and outside of requests."""
+OLDEST_READ: ContextVar[RevisionId | None] = ContextVar("oldest_read", default=None)
+"""Holds the oldest revision that reads of the newest one may show in the present request: NOTHING_WRITTEN if the caller
+demands none. None means that everything is read from the primary: for writes, for `latest`, and outside of requests."""

@@ -7,6 +7,7 @@ and when the store has another history, everything is discarded, and those who k
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import inf
 from typing import Literal, NamedTuple, Protocol
 
 import msgspec
@@ -16,7 +17,6 @@ from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
 from magistrate.errors import ReadOnly
 from magistrate.store.contract.database_use import HeadLocks, PoolCounts, ReplicaCounts
-from magistrate.store.contract.staleness_bound import StalenessBound
 from magistrate.store.contract.stored_rows import Identity
 
 MAX_REVISIONS = 10_000
@@ -59,7 +59,8 @@ class KnownRevisions:
         """Is what the last read has seen as the newest, which a restored store may be behind what is known."""
         self.unlinked: RevisionId | None = None
         """Is the newest revision that was seen in the store, unless it is known to belong to the history."""
-        self.bound = StalenessBound()
+        self.confirmed_at = -inf
+        """Is a monotonic time at which `newest` was the newest revision of the store, as the store has said."""
         self._bits: dict[Revision, int | None] = {}
         self._others: dict[Revision, int | None] = {}
         self._observers: list[Callable[[], None]] = []
@@ -107,6 +108,11 @@ class KnownRevisions:
         else:
             self.unlinked = revision_id
 
+    def confirm(self, revision_id: RevisionId, at: float) -> None:
+        """Notes that a statement which was sent at this monotonic time has found this as the newest revision."""
+        if revision_id == self.newest:
+            self.confirmed_at = at
+
     def note_stored(self, revision_id: RevisionId) -> None:
         """Notes that a revision was found in the store, in the history that is followed."""
         if len(self._others) >= MAX_OTHER_REVISIONS:
@@ -144,7 +150,6 @@ class KnownRevisions:
     def _add(self, revision_id: RevisionId) -> None:
         self._bits[revision_id.revision] = revision_id.bits
         self.newest, self.seen = revision_id, revision_id.revision
-        self.bound.note(revision_id.revision)
         if self.unlinked is not None and self.unlinked.revision <= revision_id.revision:
             self.unlinked = None
         if len(self._bits) > MAX_REVISIONS:
@@ -154,7 +159,6 @@ class KnownRevisions:
         self._bits = {newest.revision: newest.bits}
         self._others.clear()
         self.newest, self.seen, self.unlinked = newest, newest.revision, None
-        self.bound.begin_anew(newest.revision)
         self.history += 1
         for observer in self._observers:
             observer()

@@ -27,8 +27,9 @@ from magistrate.tracing import open_statements
 PROBE_EVERY_SECONDS, PROBE_SECONDS = 1.0, 0.25
 """Set how often the revision of each replica is read, and how long that may take: the reads that wait for one that
 takes longer are repeated on the primary."""
-MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.01, 1.0
-"""Limit for how long a replica is not read that lacked a revision; each time in a row, twice as long."""
+MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.002, 1.0
+"""Limit for how long a replica is not read that lacked a revision; each time in a row, twice as long. The first is as
+long as a standby usually lags."""
 _FAILURES = (MagistrateError, psycopg.Error, TimeoutError)
 
 log = structlog.get_logger()
@@ -74,7 +75,9 @@ class Replica:
         return self._is_usable and time.monotonic() >= self._paused_until
 
     def note_outcome(self, was_behind: bool) -> None:
-        """Takes a pause from a replica that lacked a revision."""
+        """Takes a pause from a replica that lacked a revision. Reads that were sent together count as one."""
+        if was_behind and time.monotonic() < self._paused_until:
+            return
         if was_behind:
             self._paused_until = time.monotonic() + self._pause
             self._pause = min(2 * self._pause, MAX_PAUSE_SECONDS)
