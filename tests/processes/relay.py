@@ -52,7 +52,8 @@ class Relay:
         self._refuses = True
 
     def fall_silent(self) -> None:
-        """Answers nothing any more, neither on the connections that there are nor on new ones."""
+        """Answers nothing any more, neither on the connections that there are nor on new ones, and hides from the
+        database that one of them is closed."""
         self._is_silent = True
         self._silences += 1
 
@@ -86,7 +87,8 @@ class Relay:
             while data := source.recv(65_536):
                 if silences == self._silences:
                     target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
+            if silences == self._silences:
+                target.shutdown(socket.SHUT_WR)
 
 
 @contextmanager

@@ -164,6 +164,29 @@ async def test_a_dead_connection_is_not_lent_once_the_database_answers_on_others
         await store.close()
 
 
+async def test_a_process_whose_machine_has_gone_within_a_write_does_not_stop_others_from_writing(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server never learns that it has gone, and keeps its lock on the store."""
+    monkeypatch.setattr(connections, "IDLE_TRANSACTION_MS", 1_000)
+    url = postgres.new_migrated_url()
+    with relaying(tmp_path, url) as relay:
+        migrate_store(settings_for(url))
+
+        def go_at_commit(sql: str) -> None:
+            if sql == "COMMIT":
+                relay.fall_silent()
+
+        gone = await open_store(settings_for(relay.url, store_timeout_ms=STORE_TIMEOUT_MS), go_at_commit)
+        other = await open_store(settings_for(url, store_timeout_ms=60_000))
+        assert isinstance(await patiently(put(gone, "lost")), OutcomeUnknown)
+
+        await asyncio.wait_for(put(other, "x"), 60)
+        assert await other.check() == 1
+        for store in (gone, other):
+            await store.close()
+
+
 async def wait_for_attempts(relay: Relay, number: int) -> None:
     deadline = asyncio.get_running_loop().time() + 60
     while relay.unanswered < number:

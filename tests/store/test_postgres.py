@@ -212,12 +212,16 @@ async def test_only_a_read_that_takes_long_costs_a_connection_when_its_caller_le
     await store.close()
 
 
-async def read_check_interval(url: str, **settings: int) -> str:
+async def read_parameter(url: str, name: str, **settings: int) -> str:
     store = await open_store(settings_for(url, **settings))
     assert isinstance(store, SqlStore)
-    [(interval,)] = await store.database.read("SELECT current_setting('client_connection_check_interval')", ())
+    [(value,)] = await store.database.read(f"SELECT current_setting('{name}')", ())
     await store.close()
-    return str(interval)
+    return str(value)
+
+
+async def read_check_interval(url: str, **settings: int) -> str:
+    return await read_parameter(url, "client_connection_check_interval", **settings)
 
 
 async def test_the_server_looks_for_the_client_once_a_second_unless_it_is_told_how_often(
@@ -230,6 +234,19 @@ async def test_the_server_looks_for_the_client_once_a_second_unless_it_is_told_h
     assert await read_check_interval(url, store_timeout_ms=300) == "300ms"
     set_default(url, "client_connection_check_interval", "5000")
     assert await read_check_interval(url) == "5s"
+
+
+async def test_the_server_ends_a_transaction_that_is_sent_nothing_unless_it_is_told_when(
+    postgres: PostgresServer,
+) -> None:
+    url, name = postgres.new_migrated_url(), "idle_in_transaction_session_timeout"
+    migrate_store(settings_for(url))
+
+    assert await read_parameter(url, name) == "10s"
+    assert await read_parameter(url, name, store_timeout_ms=300) == "10s"
+    assert await read_parameter(url, name, store_timeout_ms=20_000) == "20s"
+    set_default(url, name, "5000")
+    assert await read_parameter(url, name) == "5s"
 
 
 @pytest.mark.parametrize("other", ["no_such_parameter", "server_version_num"])

@@ -20,7 +20,7 @@ from magistrate.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
 from magistrate.store.contract.database_use import PoolCounts
 from magistrate.store.postgres.pipeline import Connection, pipeline_of
 from magistrate.store.schema_version import OTHER_SCHEMA
-from magistrate.store.sql.postgres import CHECK_CLIENT
+from magistrate.store.sql.postgres import CHECK_CLIENT, END_IDLE_TRANSACTIONS
 
 T = TypeVar("T")
 
@@ -45,6 +45,10 @@ dead, too. Without it, each of them would be lent once more, and be waited for u
 
 CHECK_INTERVAL_MS = 1_000
 """Limits how long a statement runs on at the server that nobody waits for any more."""
+
+IDLE_TRANSACTION_MS = 10_000
+"""Is the least time after which the server ends a transaction in which it is sent nothing, if the store timeout is not
+longer: that of a process whose machine has gone without a word. All who write to the same store wait for it."""
 
 _CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
 _CHANGED_RESULT = "cached plan must not change result type"
@@ -105,6 +109,7 @@ class ConnectionPool:
         self._timeout = pooling.timeout_ms / 1000
         self._connect_seconds = min(self._timeout, CONNECT_SECONDS)
         self._check_interval_ms = min(CHECK_INTERVAL_MS, pooling.timeout_ms)
+        self._idle_transaction_ms = max(IDLE_TRANSACTION_MS, pooling.timeout_ms)
         self._has_sessions = pooling.has_sessions
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
@@ -155,14 +160,16 @@ class ConnectionPool:
         await self._end_abandoned_statements(connection)
 
     async def _end_abandoned_statements(self, connection: Connection) -> None:
-        """Makes the server end a statement soon after its connection was closed on this side. Otherwise it would notice
-        only when it sends rows, and reads that are broken off would take ever more of its connections.
+        """Makes the server end a statement soon after its connection was closed on this side, and a transaction in
+        which it is sent nothing. Otherwise it would notice the former only when it sends rows, and reads that are
+        broken off would take ever more of its connections; and the latter when TCP gives up after two hours.
 
-        It costs a round trip for each connection, and none for a statement. It is not said when the connection is made,
-        because poolers refuse options that they do not know."""
+        It costs two round trips for each connection, and none for a statement. It is not said when the connection is
+        made, because poolers refuse options that they do not know."""
         # The pool has few tasks that connect, and none may wait forever for a server that does not answer.
         timer = asyncio.get_running_loop().call_later(self._connect_seconds, ConnectionUse(connection).break_off)
         try:
+            await connection.execute(END_IDLE_TRANSACTIONS, (str(self._idle_transaction_ms),))
             await connection.execute(CHECK_CLIENT, (str(self._check_interval_ms),))
         except psycopg.Error:
             # A server that cannot do it on its platform is used without.

@@ -75,6 +75,10 @@ Without a row, this transaction has made the table, which nobody else sees yet."
 CHECK_CLIENT = """
 SELECT set_config('client_connection_check_interval', $1, false)
 WHERE current_setting('client_connection_check_interval', true) = '0'"""
+# Leaves the parameter alone if it is set, by an operator who wants less or more.
+END_IDLE_TRANSACTIONS = """
+SELECT set_config('idle_in_transaction_session_timeout', $1, false)
+WHERE current_setting('idle_in_transaction_session_timeout', true) = '0'"""
 LIMIT_LOCK_WAIT = "SET LOCAL lock_timeout = {milliseconds}"
 LIST_SMALL_TABLES = """
 SELECT relname FROM pg_class
