@@ -16,15 +16,27 @@ from tests.running import KEY, Client
 from tests.waiting import wait_until
 
 NODES = 2
+JUMPING_CLOCK = """
+import time
+from pathlib import Path
+
+ahead = Path(__file__).with_name("ahead")
+time_of_machine = time.time_ns
+time.time_ns = lambda: time_of_machine() + int(ahead.read_text()) * 1_000_000_000
+time.time = lambda: time.time_ns() / 1_000_000_000
+"""
+"""Sets the clock of a node ahead by the seconds that a file beside it says."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedCluster:
-    """Has a cluster, a client for each of the nodes on it, and the links over which these reach HAProxy."""
+    """Has a cluster, and for each of the nodes on it a client, the link over which it reaches HAProxy, and a file with
+    the seconds by which its clock is ahead."""
 
     database: PatroniCluster
     clients: list[Client]
     links: list[Link]
+    clocks: list[Path]
 
 
 def settle(cluster: ServedCluster) -> None:
@@ -63,16 +75,19 @@ def served_cluster(
     is_synchronous = getattr(request, "param", "synchronous") == "synchronous"
     with running_cluster(programs, is_synchronous) as database, ExitStack() as stack:
         links = [Link(database.port) for _ in range(NODES)]
+        folders = [tmp_path_factory.mktemp("node") for _ in links]
         nodes = [
-            stack.enter_context(_start_node(tmp_path_factory.mktemp("node"), database.url_at(link.port)))
-            for link in links
+            stack.enter_context(_start_node(folder, database.url_at(link.port)))
+            for folder, link in zip(folders, links, strict=True)
         ]
         clients = [stack.enter_context(node.client()) for node in nodes]
         clients[0].define({"document": {"viewer": {}}})
-        yield ServedCluster(database, clients, links)
+        yield ServedCluster(database, clients, links, [folder / "ahead" for folder in folders])
         for link in links:
             link.close()
 
 
 def _start_node(folder: Path, url: str) -> ServiceProcess:
+    (folder / "ahead").write_text("0")
+    (folder / "sitecustomize.py").write_text(JUMPING_CLOCK)
     return ServiceProcess(folder, database_url=url, api_key=KEY)

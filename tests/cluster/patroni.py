@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,13 @@ class PatroniCluster:
     def wait_until_whole(self) -> None:
         """Waits for a primary and standbys that follow it, one of them synchronously if it has to be."""
         wait_until(self._is_whole, STARTED_WITHIN_SECONDS)
+
+    def read_clock(self) -> datetime:
+        """Returns the time of the database."""
+        with psycopg.connect(self._admin_url(self.require_primary())) as connection:
+            [(now,)] = connection.execute("SELECT now()").fetchall()
+        assert isinstance(now, datetime)
+        return now
 
     def wait_until_replayed(self) -> None:
         """Waits until the standbys have what the primary has written by now."""
