@@ -133,14 +133,16 @@ def test_most_statements_of_a_reading_service_go_to_the_replica(nodes: Nodes) ->
     assert after["primary"] - before["primary"] < 100
 
 
-def test_the_newest_revision_is_read_from_the_primary(nodes: Nodes) -> None:
+@pytest.mark.parametrize(
+    ("path", "token"), [(LIST, "latest"), ("/v2/resource-events", None), ("/v2/access-events", None)]
+)
+def test_the_newest_revision_and_events_are_read_from_the_primary(nodes: Nodes, path: str, token: str | None) -> None:
     before = count_reads(nodes.reader)
-    list_documents(nodes.reader, "latest")
+    nodes.reader.get(path, headers={} if token is None else {TOKEN: token}).raise_for_status()
     after = count_reads(nodes.reader)
 
-    assert {name: after[name] for name in ("served", "behind", "failed")} == {
-        name: before[name] for name in ("served", "behind", "failed")
-    }
+    assert after.pop("primary") > before.pop("primary")
+    assert after == before
 
 
 def copy_database(url: str, primary: PostgresServer) -> str:

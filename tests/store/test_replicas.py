@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import structlog
 
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
@@ -25,6 +26,8 @@ pytestmark = pytest.mark.anyio
 STAMP = Stamp("ann", 5)
 SEEN_SECONDS = (STALE_MS + 10) / 1_000
 """Is the age from which every read sees the writes of other processes."""
+LONG_SECONDS = 2.5
+"""Is longer than from one probe of a replica until the next has failed."""
 FROZEN_READ_SECONDS = 5.0
 """Is far above the time after which a replica is given up, and below that after which the store is."""
 
@@ -265,6 +268,62 @@ async def test_a_standby_that_was_promoted_and_written_to_is_never_believed(url:
                         await asyncio.sleep(SEEN_SECONDS)
                         assert await has(store, "lost", at) == (False, kept)
                         assert await has(store, "kept", at) == (True, kept)
+
+
+@pytest.mark.parametrize("kind", ["empty", "foreign", "diverged"])
+async def test_a_database_that_is_no_replica_is_not_used_and_said_so(
+    url: str, primary: PostgresServer, kind: str
+) -> None:
+    async with opened(url, url) as store:
+        await put(store, "plan")
+    other_url = primary.new_url()
+    if kind == "diverged":
+        copied_from = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
+        other_url = primary.new_url(f"TEMPLATE {copied_from} STRATEGY FILE_COPY")
+    elif kind == "foreign":
+        migrate_store(settings_for(other_url))
+    if kind != "empty":
+        async with opened(other_url, url) as other:
+            await put(other, "other")
+    with structlog.testing.capture_logs() as logged:
+        async with opened(url, other_url) as store:
+            for number in range(5):
+                await put(store, f"plan-{number}")
+            async with asyncio.timeout(30):
+                while not any(line["event"] == "a replica is not used" for line in logged):
+                    await asyncio.sleep(0.02)
+            before = store.count_replica_reads()
+            for number in range(5):
+                assert await has(store, f"plan-{number}", await store.check()) == (True, await store.check())
+            assert store.count_replica_reads() == before
+    reason = "it has other writes than the primary" if kind == "diverged" else "it is another database"
+    assert [line["reason"] for line in logged if line["event"] == "a replica is not used"] == [reason]
+
+
+async def test_long_reads_do_not_make_a_replica_pass_for_one_that_is_away(url: str, primary: PostgresServer) -> None:
+    """They take all connections for longer than the time between two probes."""
+    async with opened(url, url) as store:
+        await put(store, "plan")
+    copied_from = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
+    replica_url = primary.new_url(f"TEMPLATE {copied_from} STRATEGY FILE_COPY")
+    stores = await open_stores(settings_for(url, read_database_url=replica_url, postgres_connections=2))
+    store = stores.default
+    try:
+        newest = await store.check()
+        async with asyncio.timeout(30):
+            while not store.count_replica_reads().served:
+                await has(store, "any", newest)
+                await asyncio.sleep(0.02)
+        before = store.count_replica_reads()
+        with psycopg.connect(replica_url) as connection:
+            connection.execute("LOCK TABLE object IN ACCESS EXCLUSIVE MODE")
+            reads = [asyncio.create_task(has(store, "plan", newest)) for _ in range(2)]
+            await asyncio.sleep(LONG_SECONDS)
+            connection.rollback()
+        assert await asyncio.gather(*reads) == [(True, newest)] * 2
+        assert store.count_replica_reads() == before._replace(served=before.served + 2)
+    finally:
+        await stores.close()
 
 
 async def test_no_replica_is_needed_at_the_start(url: str, tmp_path: Path) -> None:

@@ -79,10 +79,9 @@ async def open_postgres(
         raise
     part = partial(PostgresDatabase, server)
     heads = server.heads
-    stores = SqlStores(
-        build_store(row), part, sealing, heads.release_head, note_restore=heads.begin_anew, analyze=server.analyze
-    )
-    await server.replicas.open(stores.default.known)
+    stored = build_store(row)
+    stores = SqlStores(stored, part, sealing, heads.release_head, note_restore=heads.begin_anew, analyze=server.analyze)
+    await server.replicas.open(stores.default, stored.id)
     return stores
 
 

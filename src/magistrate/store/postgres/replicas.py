@@ -7,21 +7,23 @@ docs/decisions/0115-replicas-answer-reads-that-name-a-revision.md."""
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import psycopg
 import structlog
 
-from magistrate.errors import MagistrateError
+from magistrate.engine.names import Revision
+from magistrate.errors import MagistrateError, SchemaMismatch
 from magistrate.store.contract.database_use import ReplicaCounts
-from magistrate.store.contract.revisions import KnownRevisions, RevisionId
+from magistrate.store.contract.revisions import Presence, RevisionId, RevisionStore
 from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.store.database import ConfirmRows, Rows
 from magistrate.store.postgres.connections import Conninfo, Pooling
 from magistrate.store.postgres.pipeline import Connection, pipeline_of
 from magistrate.store.postgres.read_pool import ReadPool
 from magistrate.store.sql.dialect import Parameter
-from magistrate.store.sql.head import READ_HEAD
-from magistrate.store.sql.postgres import demand_revision, number_placeholders
+from magistrate.store.sql.postgres import demand_revision
+from magistrate.store.sql.stores import FIND_NEWEST
 from magistrate.tracing import open_statements
 
 PROBE_EVERY_SECONDS, PROBE_SECONDS = 1.0, 0.25
@@ -31,6 +33,9 @@ MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.002, 1.0
 """Limit for how long a replica is not read that lacked a revision; each time in a row, twice as long. The first is as
 long as a standby usually lags."""
 _FAILURES = (MagistrateError, psycopg.Error, TimeoutError)
+
+SILENT, FOREIGN, DIVERGED = "it does not answer", "it is another database", "it has other writes than the primary"
+"""Are the reasons for which a replica is not used."""
 
 log = structlog.get_logger()
 
@@ -46,18 +51,22 @@ class Replica:
         self.lag_revisions = 0
         self._number = number
         self._read_pool = ReadPool(conninfo, pooling)
+        self._probe_pool = ReadPool(conninfo, replace(pooling, connections=1))
+        """Has a connection that no read takes, however many take long."""
         self._running: set[asyncio.Task[Rows]] = set()
         self._is_usable = False
         self._pause, self._paused_until = MIN_PAUSE_SECONDS, 0.0
-        self._has_other_history = False
+        self._fault: str | None = None
 
     async def open(self) -> None:
         """Begins to connect, and waits for nothing."""
         await self._read_pool.pool.open()
+        await self._probe_pool.pool.open()
 
     async def close(self) -> None:
-        await self._read_pool.close()
-        await self._read_pool.finish_abandoned()
+        for pool in (self._read_pool, self._probe_pool):
+            await pool.close()
+            await pool.finish_abandoned()
 
     @property
     def running(self) -> int:
@@ -100,24 +109,44 @@ class Replica:
             self._is_usable = False
         return task.result()
 
-    async def probe(self, revisions: KnownRevisions) -> None:
-        """Finds out whether the replica answers, and has the history of the store `default`, of which `revisions` are
-        known. Raises nothing."""
-        try:
-            async with asyncio.timeout(PROBE_SECONDS):
-                rows = await self._read(number_placeholders(READ_HEAD), (DEFAULT_STORE,))
-        except _FAILURES:
-            rows = []
-        if not rows:
-            self._is_usable = False
+    async def probe(self, primary: RevisionStore, store_id: str) -> None:
+        """Finds out whether the replica answers, and has the history of the store `default` of the primary, which has
+        this id. Raises nothing."""
+        fault = await self._find_fault(primary, store_id)
+        if fault != self._fault:
+            self._fault = fault
+            if fault is None:
+                log.info("a replica is used", replica=self._number)
+            else:
+                log.warning("a replica is not used", replica=self._number, reason=fault)
+        self._is_usable = fault is None
+        if fault == SILENT:
             for task in self._running:
                 task.cancel()
-            return
-        revision, _, bits = rows[0]
-        same = revisions.find(revision)
-        self._note_history(same is not None and same.bits != bits)
-        self.lag_revisions = max(0, revisions.newest.revision - revision)
-        self._is_usable = not self._has_other_history
+
+    async def _find_fault(self, primary: RevisionStore, store_id: str) -> str | None:
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                rows = await self._read_newest()
+        except SchemaMismatch:
+            return FOREIGN
+        except _FAILURES:
+            return SILENT
+        if not rows or rows[0][0] != store_id:
+            return FOREIGN
+        newest = RevisionId(Revision(rows[0][1]), rows[0][2])
+        try:
+            presence = await primary.locate(newest)
+        except MagistrateError:  # only the primary could say what is wrong
+            return None if self._fault == SILENT else self._fault
+        self.lag_revisions = max(0, primary.known.newest.revision - newest.revision)
+        return DIVERGED if presence is Presence.REPLACED else None
+
+    async def _read_newest(self) -> Rows:
+        async def once(connection: Connection) -> Rows:
+            return await pipeline_of(connection).run_alone(FIND_NEWEST, (DEFAULT_STORE,))
+
+        return await self._probe_pool.read(once)
 
     async def _read(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
         async def once(connection: Connection) -> Rows:
@@ -125,11 +154,6 @@ class Replica:
 
         with open_statements(sql):
             return await self._read_pool.read(once)
-
-    def _note_history(self, is_other: bool) -> None:
-        if is_other and not self._has_other_history:
-            log.error("a replica has other writes than the primary and is not used", replica=self._number)
-        self._has_other_history = is_other
 
 
 class Replicas:
@@ -145,13 +169,13 @@ class Replicas:
     def are_there(self) -> bool:
         return bool(self._replicas)
 
-    async def open(self, revisions: KnownRevisions) -> None:
-        """Waits for no connection: a replica that is away does not keep the service from starting. `revisions` are
-        those of the store `default`."""
+    async def open(self, primary: RevisionStore, store_id: str) -> None:
+        """Waits for no connection: a replica that is away does not keep the service from starting. `primary` is
+        the store `default` there, which has this id."""
         for replica in self._replicas:
             await replica.open()
         if self._replicas:
-            self._probing = asyncio.create_task(self._probe_periodically(revisions))
+            self._probing = asyncio.create_task(self._probe_periodically(primary, store_id))
 
     async def close(self) -> None:
         if self._probing is not None:
@@ -189,7 +213,7 @@ class Replicas:
         first = self._chosen % len(usable)
         return min(usable[first:] + usable[:first], key=lambda replica: replica.running)
 
-    async def _probe_periodically(self, revisions: KnownRevisions) -> None:
+    async def _probe_periodically(self, primary: RevisionStore, store_id: str) -> None:
         while True:
-            await asyncio.gather(*(replica.probe(revisions) for replica in self._replicas))
+            await asyncio.gather(*(replica.probe(primary, store_id) for replica in self._replicas))
             await asyncio.sleep(PROBE_EVERY_SECONDS)
