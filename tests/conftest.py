@@ -13,6 +13,7 @@ from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer, new_migrated_file, postgres_server
 from tests.leaks import pytest_runtest_makereport as pytest_runtest_makereport
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
+from tests.standby import Standby, require_replication, standby_of
 
 TESTS = Path(__file__).parent
 LONG_FILES = (
@@ -108,6 +109,21 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServe
     with postgres_server(tmp_path_factory.mktemp("pg")) as server:
         yield server
         wait_for_stopped_services()
+
+
+@pytest.fixture(scope="session")
+def primary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """A server that standbys are made of. They get what it has committed at once."""
+    with postgres_server(tmp_path_factory.mktemp("primary")) as server:
+        require_replication(server)
+        server.keep_commits()
+        yield server
+
+
+@pytest.fixture(scope="module")
+def standby(primary: PostgresServer) -> Iterator[Standby]:
+    with standby_of(primary) as standby:
+        yield standby
 
 
 @pytest.fixture(scope="session")

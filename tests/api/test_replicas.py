@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
-from tests.databases import PostgresServer, postgres_server, query_sql
+from tests.databases import PostgresServer, query_sql
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
-from tests.standby import Standby, require_replication, standby_of
+from tests.standby import Standby
 from tests.waiting import wait_until
 
 TYPES: dict[str, Any] = {"user": {}, "document": {"viewer": {}}}
@@ -62,20 +62,6 @@ def wait_for_replica(client: Client) -> None:
         return count_reads(client)["served"] > before
 
     wait_until(is_served)
-
-
-@pytest.fixture(scope="module")
-def primary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with postgres_server(tmp_path_factory.mktemp("primary")) as server:
-        require_replication(server)
-        server.keep_commits()  # a standby is sent what is written
-        yield server
-
-
-@pytest.fixture(scope="module")
-def standby(primary: PostgresServer) -> Iterator[Standby]:
-    with standby_of(primary) as standby:
-        yield standby
 
 
 @contextmanager

@@ -13,11 +13,11 @@ import pytest
 from magistrate.api.route import Route
 from magistrate.api.route_table import ROUTES
 from tests.api.watching import watching
-from tests.databases import PostgresServer, postgres_server
+from tests.databases import PostgresServer
 from tests.processes.service_process import ServiceProcess, read_failed_start
 from tests.running import KEY, Client, running_service, settings_for
 from tests.scenario_files import warrant_body
-from tests.standby import Standby, require_replication, standby_of
+from tests.standby import Standby
 from tests.waiting import wait_until
 
 PRIMARY_URL = "https://writes.example"
@@ -47,19 +47,6 @@ class Nodes(NamedTuple):
         answer = self.writer.post("/v2/warrants", json=warrant_body(warrant))
         answer.raise_for_status()
         return str(answer.headers["Warrant-Token"])
-
-
-@pytest.fixture(scope="module")
-def primary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with postgres_server(tmp_path_factory.mktemp("primary")) as server:
-        require_replication(server)
-        yield server
-
-
-@pytest.fixture(scope="module")
-def standby(primary: PostgresServer) -> Iterator[Standby]:
-    with standby_of(primary) as standby:
-        yield standby
 
 
 @pytest.fixture(scope="module", params=["1", "2"], ids=["one worker", "two workers"])

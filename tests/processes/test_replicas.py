@@ -5,37 +5,20 @@ import base64
 import random
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-import pytest
-
-from tests.databases import PostgresServer, postgres_server
+from tests.databases import PostgresServer
 from tests.metrics import sum_metric
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
-from tests.standby import Standby, require_replication, standby_of
+from tests.standby import Standby
 from tests.waiting import wait_until
 
 TYPES = [{"type": "user", "relations": {}}, {"type": "document", "relations": {"viewer": {}}}]
 WARRANT = warrant_body("document:plan#viewer@user:ann")
 ROUNDS, READERS = 12, 3
 PAUSED_SECONDS, RESUMED_SECONDS = 0.3, 0.3
-
-
-@pytest.fixture(scope="module")
-def primary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with postgres_server(tmp_path_factory.mktemp("primary")) as server:
-        require_replication(server)
-        server.keep_commits()  # otherwise a standby would get them up to 200 ms later
-        yield server
-
-
-@pytest.fixture(scope="module")
-def standby(primary: PostgresServer) -> Iterator[Standby]:
-    with standby_of(primary) as standby:
-        yield standby
 
 
 def number_of(token: str) -> bytes:

@@ -17,9 +17,9 @@ from magistrate.store.contract.read_origins import OLDEST_READ
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, STALE_MS, RevisionId
 from magistrate.store.contract.store import Store
 from magistrate.wiring.stores import migrate_store, open_stores
-from tests.databases import PostgresServer, postgres_server
+from tests.databases import PostgresServer
 from tests.running import settings_for
-from tests.standby import Standby, require_replication, standby_of
+from tests.standby import Standby, standby_of
 
 pytestmark = pytest.mark.anyio
 
@@ -30,19 +30,6 @@ LONG_SECONDS = 2.5
 """Is longer than from one probe of a replica until the next has failed."""
 FROZEN_READ_SECONDS = 5.0
 """Is far above the time after which a replica is given up, and below that after which the store is."""
-
-
-@pytest.fixture(scope="module")
-def primary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with postgres_server(tmp_path_factory.mktemp("primary")) as server:
-        require_replication(server)
-        yield server
-
-
-@pytest.fixture(scope="module")
-def standby(primary: PostgresServer) -> Iterator[Standby]:
-    with standby_of(primary) as standby:
-        yield standby
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from magistrate.store.contract.new_rows import NewObjectType
 from magistrate.store.contract.revisions import Mark
 from magistrate.store.contract.stores import NewStore, StoreLimits
 from magistrate.wiring.stores import migrate_store, open_stores
-from tests.databases import PostgresServer, postgres_server, run_sql
+from tests.databases import PostgresServer, run_sql
 from tests.running import settings_for
-from tests.standby import Standby, require_replication, standby_of
+from tests.standby import Standby, standby_of
 from tests.store.followed_stores import AGED, Process
 
 pytestmark = pytest.mark.anyio
@@ -23,15 +23,9 @@ NAMES = ("first", "second", "third")
 MOVE = "UPDATE head SET revision = revision + 1, moved = pg_current_xact_id()::text::bigint WHERE store = %s"
 
 
-@pytest.fixture(scope="module")
-def primary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    with postgres_server(tmp_path_factory.mktemp("primary")) as server:
-        require_replication(server)
-        yield server
-
-
 @pytest.fixture
 def standby(primary: PostgresServer) -> Iterator[Standby]:
+    """One for each test, which may promote it."""
     with standby_of(primary) as standby:
         yield standby
 
