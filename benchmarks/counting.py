@@ -44,9 +44,9 @@ class CountingDatabase:
         return self._database.count_replica_reads()
 
     async def read_replica(
-        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm: ConfirmRows
+        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm_rows: ConfirmRows
     ) -> Rows | None:
-        return await self._database.read_replica(sql, values, least, confirm)
+        return await self._database.read_replica(sql, values, least, confirm_rows)
 
     def measure_caches(self) -> Sequence[CacheBytes]:
         return self._database.measure_caches()

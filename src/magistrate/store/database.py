@@ -123,11 +123,11 @@ class Database(StoreState, Protocol):
         ...
 
     async def read_replica(
-        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm: ConfirmRows
+        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm_rows: ConfirmRows
     ) -> Rows | None:
         """Returns the rows of a statement that selects from `head`, from a replica that holds this revision, bits
-        included; None if the primary is to be read: there is no replica, it lacks the revision, it fails, or `confirm`
-        does not let its rows count."""
+        included; None if the primary is to be read: there is no replica, it lacks the revision, it fails, or
+        `confirm_rows` does not let its rows count."""
         ...
 
     def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:

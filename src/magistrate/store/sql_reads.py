@@ -76,7 +76,7 @@ class SqlRevisions:
         [row] = await self.database.read(LOCATE_REVISION, (since.revision, revision_id.revision))
         newest = RevisionId(Revision(row[0]), row[2])
         self.known.link(newest, build_id(row[3:5]), since)
-        self.known.confirm(newest, sent_at)
+        self.known.note_confirmed(newest, sent_at)
         if revision_id.revision > newest.revision:
             return Presence.AHEAD
         stored = build_id(row[5:7])
@@ -103,14 +103,14 @@ class SqlRevisions:
         if least is None or least.bits is None:
             return None
 
-        async def confirm(rows: Rows) -> bool:
+        async def confirm_rows(rows: Rows) -> bool:
             newest, horizon = RevisionId(Revision(rows[0][0]), rows[0][2]), Revision(rows[0][1])
             if at is not None:
                 return horizon <= at
             # It may have writes that the primary does not have.
             return newest == least or self.known.holds(newest) or await self.locate(newest) is Presence.STORED
 
-        return await self.database.read_replica(sql, values, least, confirm)
+        return await self.database.read_replica(sql, values, least, confirm_rows)
 
     async def _find_least(self, at: Revision | None) -> RevisionId | None:
         """Returns the revision that a replica has to hold: `at`, or for the newest the newer one of what the request

@@ -408,7 +408,7 @@ class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlBackups, SqlHistory, SqlWarr
     async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
         values, sent_at = (after.revision, after.revision, most + 1), time.monotonic()
         changes = self._build_changes(await self.database.read(LIST_WARRANT_CHANGES, values), after, most)
-        self.known.confirm(changes.newest, sent_at)
+        self.known.note_confirmed(changes.newest, sent_at)
         return changes
 
     def find_warrant_changes(self, after: RevisionId, most: int) -> tuple[Mark, WarrantChanges] | None:

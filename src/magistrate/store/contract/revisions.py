@@ -108,7 +108,7 @@ class KnownRevisions:
         else:
             self.unlinked = revision_id
 
-    def confirm(self, revision_id: RevisionId, at: float) -> None:
+    def note_confirmed(self, revision_id: RevisionId, at: float) -> None:
         """Notes that a statement which was sent at this monotonic time has found this as the newest revision."""
         if revision_id == self.newest:
             self.confirmed_at = at

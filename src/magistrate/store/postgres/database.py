@@ -122,9 +122,9 @@ class PostgresDatabase:
         return require_head(sql, await self.server.read(sql, bind_store(sql, self._store, values)))
 
     async def read_replica(
-        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm: ConfirmRows
+        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm_rows: ConfirmRows
     ) -> Rows | None:
-        return await self.server.replicas.read(sql, bind_store(sql, self._store, values), least, confirm)
+        return await self.server.replicas.read(sql, bind_store(sql, self._store, values), least, confirm_rows)
 
     async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
         if self.read_only is not None:

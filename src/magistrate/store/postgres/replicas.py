@@ -40,10 +40,6 @@ SILENT, FOREIGN, DIVERGED = "it does not answer", "it is another database", "it 
 log = structlog.get_logger()
 
 
-class ReplicaAway(MagistrateError):
-    """Reports that a replica has stopped to answer while it was read."""
-
-
 class Replica:
     """Represents one replica. It is used from a probe that succeeds until something fails."""
 
@@ -94,7 +90,7 @@ class Replica:
             self._pause, self._paused_until = MIN_PAUSE_SECONDS, 0.0
 
     async def read(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
-        """Returns the rows of a statement. Raises StoreUnavailable and others if it cannot be run, ReplicaAway if the
+        """Returns the rows of a statement. Raises StoreUnavailable and others if it cannot be run, TimeoutError if the
         replica has stopped to answer meanwhile."""
         task = asyncio.create_task(self._read(sql, values))
         self._running.add(task)
@@ -104,7 +100,7 @@ class Replica:
             self._running.discard(task)
             task.cancel()
         if task.cancelled():
-            raise ReplicaAway("a replica does not answer")
+            raise TimeoutError
         if task.exception() is not None:
             self._is_usable = False
         return task.result()
@@ -187,7 +183,7 @@ class Replicas:
         return ReplicaCounts(self._served, self._behind, self._failed, lag)
 
     async def read(
-        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm: ConfirmRows
+        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm_rows: ConfirmRows
     ) -> Rows | None:
         """Implements Database.read_replica; the values begin with the number of the store."""
         replica = self._choose()
@@ -198,7 +194,7 @@ class Replicas:
         except _FAILURES:
             self._failed += 1
             return None
-        is_served = bool(rows) and await confirm(rows)
+        is_served = bool(rows) and await confirm_rows(rows)
         replica.note_outcome(was_behind=not is_served)
         self._served += is_served
         self._behind += not is_served

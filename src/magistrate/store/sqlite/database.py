@@ -151,7 +151,7 @@ class SqliteDatabase:
         return NO_REPLICAS
 
     async def read_replica(
-        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm: ConfirmRows
+        self, sql: str, values: tuple[Parameter, ...], least: RevisionId, confirm_rows: ConfirmRows
     ) -> Rows | None:
         return None
 
