@@ -26,6 +26,7 @@ from tests.cli.runner import CommandRunner
 from tests.databases import PostgresServer
 from tests.leaks import keep_secret, require_no_leak
 from tests.running import settings_for
+from tests.standby import Standby
 
 DAY = 86_400_000_000
 QUIET = {"max_connections": "10"}
@@ -287,6 +288,35 @@ def test_a_database_server_that_is_away_is_an_error() -> None:
 
     assert found["level"] == "error"
     assert "secret" not in found["message"]
+
+
+def test_a_replica_that_would_not_be_used_is_found(primary: PostgresServer, standby: Standby) -> None:
+    url, other, empty = primary.new_url(), primary.new_url(), primary.new_url()
+    for each in (url, other):
+        migrate_store(settings_for(each))
+    standby.catch_up(url)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        away = f"postgresql://u:secret@127.0.0.1:{taken.getsockname()[1]}/d"
+    replicas = [standby.url(url), other, empty, away]
+
+    found = findings({"database_url": url, "read_database_url": ",".join(replicas)})
+
+    assert {(one["level"], one["check"]) for one in found} == {("warning", "replicas")}
+    another, no_schema, silent = (one["message"] for one in found)
+    assert another == "the primary answers what replica 2 would: it is another database than the primary"
+    assert no_schema.startswith("the primary answers what replica 3 would: it has schema 0, and this version needs ")
+    assert silent.startswith("the primary answers what replica 4 would: PostgreSQL cannot be read: ")
+    assert "secret" not in silent
+
+
+def test_the_url_of_a_replica_that_cannot_be_read_is_an_error(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    migrate_store(settings_for(url))
+
+    found = the_finding("replicas", database_url=url, read_database_url="postgresql://u:pass%zz@h/d")
+
+    assert found["level"] == "error"
+    assert "libpq cannot read it" in found["message"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can write everywhere")

@@ -144,6 +144,11 @@ def test_sigint_stops_it_as_well(tmp_path: Path) -> None:
         (["--database-url", "mysql://x/y"], {}, "unknown scheme"),
         (["--database-url", "postgresql://host:notaport/db"], {}, "port"),
         (["--database-url", "postgresql://u:s%zz@h/d"], {}, "libpq cannot read it"),
+        (
+            ["--database-url", "postgresql://u@h/d", "--read-database-url", "postgresql://u:s%zz@h/d"],
+            {},
+            "libpq cannot read it",
+        ),
         (["--port", "9" * 5000], {}, "--port must be from 0 to 65535, not 999"),
         (["--rate-limit", "-1"], {}, "--rate-limit must be from 0 to 1000000, not -1"),
         (["--host", "no such host"], {}, "cannot listen on"),

@@ -104,7 +104,8 @@ class MigrationRun:
 class StoreReport:
     """Holds what is known of a store. `version` is the number of its last migration, 0 if there is nothing in it yet;
     `known` that of this version of Magistrate, and `pending` has those that would be applied. `mismatch` says why this
-    version can neither use nor migrate the store.
+    version can neither use nor migrate the store. `default_id` is the id of the store `default`, by which replicas are
+    recognized; it is read only of databases on servers that are usable.
 
     Times are in microseconds since 1970 UTC: `written_at` is that of the newest write, if there is one, and `now` that
     of the machine of the database, None if it is this one."""
@@ -115,6 +116,7 @@ class StoreReport:
     mismatch: str | None = None
     written_at: int | None = None
     now: int | None = None
+    default_id: str | None = None
 
     @property
     def is_usable(self) -> bool:

@@ -21,7 +21,7 @@ from magistrate.config.api_keys import find_exposed_mode, read_api_key_file
 from magistrate.config.database_url import SqliteUrl
 from magistrate.config.settings_table import NEVER, Settings
 from magistrate.config.trace_endpoint import ENDPOINT_VARIABLE, HEADERS_VARIABLE, list_trace_secrets
-from magistrate.errors import InvalidSetting, MagistrateError
+from magistrate.errors import InvalidSetting, MagistrateError, StoreUnavailable
 from magistrate.operations.keys.callers import Scope
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.migration import StoreReport
@@ -248,6 +248,31 @@ def _check_store(settings: Settings) -> Findings:
         )
 
 
+def _check_replicas(settings: Settings) -> Findings:
+    if not settings.read_databases:
+        return
+    primary_id = inspect_store(settings).default_id
+    for number, database in enumerate(settings.read_databases, 1):
+        fault = _find_replica_fault(replace(settings, database=database), primary_id)
+        if fault is not None:
+            yield (
+                WARNING,
+                f"the primary answers what replica {number} would: {fault}",
+                "start the replica and let it catch up, or correct --read-database-url",
+            )
+
+
+def _find_replica_fault(settings: Settings, primary_id: str | None) -> str | None:
+    """Returns why no read will be sent to the database of these settings."""
+    try:
+        report = inspect_store(settings)
+    except StoreUnavailable as error:
+        return error.message
+    if report.mismatch is not None or report.pending:
+        return report.mismatch or f"it has schema {report.version}, and this version needs {report.known}"
+    return "it is another database than the primary" if report.default_id != primary_id else None
+
+
 def _check_space(settings: Settings) -> Findings:
     for path in _list_written_files(settings):
         folder = _folder_of(path)
@@ -348,6 +373,7 @@ CHECKS: dict[str, tuple[Callable[[Settings], Findings], str]] = {
     "traces": (_check_traces, "correct the setting or the variable, or install magistrate[otel]"),
     "outgoing": (_check_outgoing, "correct the variable, or unset it"),
     "store": (_check_store, "start the database, or correct --database-url"),
+    "replicas": (_check_replicas, "start the database of --database-url, or correct the URL that cannot be read"),
     "space": (_check_space, "create the folder"),
     "clock": (_check_clock, "see the findings of the store"),
     "keys": (_check_keys, "see the findings of the store"),

@@ -58,7 +58,7 @@ from magistrate.wiring.examples import read_example
 from magistrate.wiring.garbage_collection import SURVIVORS
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.service import open_service
-from magistrate.wiring.stores import migrate_store, secure_store
+from magistrate.wiring.stores import check_replicas, migrate_store, secure_store
 from magistrate.wiring.traces import check_traces, open_tracer
 
 SHOWN_TRIES = 3
@@ -272,6 +272,7 @@ def serve(
     if (files := tls_files(settings)) is not None:
         load_context(files)  # workers would wait for a certificate that can be used
     check_audit_log(settings.audit_log)
+    check_replicas(settings)
     with ExitStack() as stack:
         shared_folder = _share_folder(settings, stack)
         listening = _listen_until_end(settings, stack)

@@ -98,6 +98,16 @@ def reach_store(settings: Settings) -> None:
         reach_postgres(_complete(settings.database.conninfo, settings), settings.store_timeout_ms)
 
 
+def check_replicas(settings: Settings) -> None:
+    """Raises InvalidSetting if the URL of a replica cannot be read. A replica that is away is no error: the service
+    uses it when it is there."""
+    if settings.read_databases:
+        from magistrate.store.postgres.migration import check_conninfo
+
+        for replica in settings.read_databases:
+            check_conninfo(replica.conninfo)
+
+
 def secure_store(settings: Settings, fix_permissions: bool) -> None:
     """Warns of files of the store that other users can read or write, or restricts them to their owner. Raises
     StoreUnavailable."""

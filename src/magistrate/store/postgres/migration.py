@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import psycopg
 from psycopg import errors
@@ -10,6 +11,7 @@ from psycopg.rows import TupleRow
 
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.store.contract.revisions import NOTHING_WRITTEN
+from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.store.migration import (
     Applied,
     Migration,
@@ -30,7 +32,7 @@ from magistrate.store.sql.postgres import (
 )
 from magistrate.store.sql.revisions import LAST_WRITE
 from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, LIST_MIGRATIONS
-from magistrate.store.sql.stores import HAS_STORES, MAKE_STORE
+from magistrate.store.sql.stores import FIND_NEWEST, HAS_STORES, MAKE_STORE
 
 ATTEMPTS = 4
 """Limits how often a migration is tried while others migrate the same database."""
@@ -163,8 +165,12 @@ def inspect_postgres(conninfo: str, timeout_ms: int, run: MigrationRun) -> Store
             if not is_there:
                 return describe_store(run, (), now=now)
             applied = connection.execute(LIST_MIGRATIONS).fetchall()
-            is_usable = describe_store(run, applied).is_usable
-            [written_at] = (connection.execute(LAST_WRITE).fetchone() if is_usable else None) or (None,)
+            report = describe_store(run, applied, now=now)
+            if not report.is_usable:
+                return report
+            [written_at] = connection.execute(LAST_WRITE).fetchone() or (None,)
+            newest = psycopg.RawCursor(connection).execute(number_placeholders(FIND_NEWEST), (DEFAULT_STORE,))
+            [default_id, *_] = newest.fetchone() or (None,)
     except psycopg.Error as error:
         raise StoreUnavailable(f"PostgreSQL cannot be read: {error}") from error
-    return describe_store(run, applied, written_at, now)
+    return replace(report, written_at=written_at, default_id=default_id)
