@@ -3,6 +3,7 @@
 import asyncio
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import httpx
@@ -65,6 +66,11 @@ def result(answer: httpx.Response) -> str:
 def found(answer: httpx.Response) -> list[str]:
     assert answer.status_code == 200, answer.text
     return [f"{row['objectType']}:{row['objectId']}" for row in answer.json()["results"]]
+
+
+def microseconds(time: str) -> int:
+    """Since 1970 UTC."""
+    return (datetime.fromisoformat(time) - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
 
 
 def error(answer: httpx.Response) -> tuple[int, str, str | None]:
@@ -238,6 +244,25 @@ def test_policies_are_evaluated_at_the_time_of_the_read(history: History) -> Non
         for _ in range(2):  # the second is cut out of the listing that the first left
             assert "user:tim" in found(client.get("/v2/query", params=query | {"asOf": as_of}))
     client.delete_json("/v2/warrants", warrant_body(text) | {"policy": 'expiresIn("1us")'}).raise_for_status()
+
+
+def test_the_id_of_an_event_names_a_revision_and_a_time_that_may_be_after_the_next_revision(history: History) -> None:
+    client, (token, ann_too, *_), (_, reached_at) = history
+    later = datetime.fromisoformat(reached_at) + timedelta(milliseconds=1)
+
+    at, after = (f"{token}.{microseconds(time)}" for time in (reached_at, later.isoformat()))
+    answers = [client.ask(text, asOf=as_of) for as_of in (at, after) for text in (KIM, ANN)]
+
+    assert [result(answer) for answer in answers] == ["Authorized", "Not Authorized"] * 2
+    assert {answer.headers["Warrant-Token"] for answer in answers} == {token}
+    assert result(client.ask(ANN, asOf=ann_too)) == "Authorized"
+    assert found(client.get("/v2/query", params={"q": VIEWERS, "asOf": after})) == ["user:kim"]
+
+
+@pytest.mark.parametrize("time", ["", "x", "-1", "1.5", "9" * 18, "9" * 19, "٣"])
+def test_the_id_of_an_event_has_a_time_that_is_past(history: History, time: str) -> None:
+    for path, answer in every_read(history.client, f"{history.tokens[0]}.{time}").items():
+        assert error(answer) == (400, "invalid_parameter", "asOf"), path
 
 
 def test_later_pages_stay_at_the_revision_and_the_time_of_the_first(history: History) -> None:

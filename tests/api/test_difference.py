@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from time import time_ns
 from typing import Any
 
 import httpx
@@ -245,6 +246,15 @@ def test_what_cannot_be_compared_is_refused(
     given = {name: text.replace("{first}", newest(known)) for name, text in parameters.items()}
 
     assert error(known.get("/v2/difference", params=given)) == expected
+
+
+def test_the_second_state_may_have_the_earlier_time(known: Client) -> None:
+    expiring = warrant_body("document:plan#viewer@user:kim") | {"policy": 'expiresIn("1us")'}
+    token = token_of(known.post("/v2/warrants", json=expiring))
+    time = f"{token}.{time_ns() // 1_000}"
+
+    assert rows(between(known, time, to=token, of=READERS)) == [("gained", "document:plan#can-read@user:kim")]
+    assert rows(between(known, token, to=time, of=READERS)) == [("lost", "document:plan#can-read@user:kim")]
 
 
 def test_the_first_state_must_not_follow_the_second(known: Client) -> None:

@@ -66,7 +66,7 @@ def test_now_the_answers_are_others(magistrate: Magistrate, revoked: tuple[str, 
     [
         ("2999-01-01", "asOf: is in the future"),
         ("40000d", "nothing was stored yet; the oldest time that can be read is "),
-        ("A" * 28, "asOf: must be a token, or a time in the format"),
+        ("A" * 28, "asOf: must be a token, the id of an event, or a time in the format"),
         ("monday", "--as-of 'monday' is neither a time, as in 2026-11-20T10:00Z, nor how long ago"),
         ("", "--as-of '' is neither a time"),
         ("latest", "--as-of 'latest' is neither a time"),
@@ -86,6 +86,7 @@ def test_a_point_in_time_that_cannot_be_is_refused(magistrate: Magistrate, as_of
         ("2026-11-20T10:00:00.5+02:00", "2026-11-20T08:00:00.500000Z"),
         ("2026-11-20", "2026-11-20T00:00:00Z"),
         ("AbiHYrKwc7fmAAAAAAAAABGzXeE1", "AbiHYrKwc7fmAAAAAAAAABGzXeE1"),
+        ("AbiHYrKwc7fmAAAAAAAAABGzXeE1.1764237600000000", "AbiHYrKwc7fmAAAAAAAAABGzXeE1.1764237600000000"),
     ],
 )
 def test_a_time_without_a_zone_is_in_utc(text: str | None, expected: str | None) -> None:

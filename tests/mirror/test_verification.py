@@ -1,5 +1,7 @@
 """What `--verify` finds, by full queries of a real service."""
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,16 @@ def test_a_table_agrees_as_of_its_position(client: Client, url: str, position: M
 
     assert verification.agrees
     assert verification.rows == len(TRUTH)
+
+
+def test_a_position_is_not_that_of_a_later_write_that_was_made_before_its_time(
+    client: Client, url: str, position: MirrorPosition
+) -> None:
+    later = datetime.now(UTC)
+    time = later.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    reached = f"{position.token}.{(later - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)}"
+
+    assert verify(client, url, replace(position, id=reached, time=time), TRUTH).agrees
 
 
 def test_rows_that_differ_are_counted_and_named(client: Client, url: str, position: MirrorPosition) -> None:

@@ -169,7 +169,7 @@ _STRICT = Parameter(
 
 AS_OF_PARAMETER = Parameter(
     AS_OF,
-    "a token, or a time in RFC 3339: the answer is as of it, on all pages that cursors lead to",
+    "a token, the `id` of an event, or a time in RFC 3339: the answer is as of it, on all pages that cursors lead to",
     TEXT,
 )
 EXPECTED_REVISION = Parameter(

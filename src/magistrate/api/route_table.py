@@ -130,7 +130,7 @@ _ACCESS_FILTER = (
 )
 _DIFFERENCE_LIST = list_parameters(
     DIFFERENCE_LIST,
-    Parameter(FROM, "the state that access is compared with: a token, or a time in RFC 3339", TEXT),
+    Parameter(FROM, "the state to compare access with: a token, the `id` of an event, or a time in RFC 3339", TEXT),
     Parameter(TO, "the state whose access is compared, likewise; now if it is absent", TEXT),
     *_ACCESS_FILTER,
     Parameter(Q, "only access that this query finds", TEXT | {"maxLength": MAX_QUERY_LENGTH}),

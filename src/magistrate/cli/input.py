@@ -174,11 +174,12 @@ as_of_option = click.option(
 )
 """Collects a value for `read_as_of`."""
 
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{28}(?:[A-Za-z0-9_-]{6})?")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{28}(?:[A-Za-z0-9_-]{6})?(?:\.\d{1,18})?", re.ASCII)
 
 
 def read_as_of(text: str | None, origin: str = "--as-of") -> str | None:
-    """Returns the point in time in the form of the API: a token, or an RFC 3339 time. None stands for now."""
+    """Returns the point in time in the form of the API: a token, the id of an event, or an RFC 3339 time. None
+    stands for now."""
     if text is None or _TOKEN.fullmatch(text):
         return text
     try:

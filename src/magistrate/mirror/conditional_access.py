@@ -1,6 +1,7 @@
 """Finds the conditional access as of a position, which no query has: the access of a snapshot, which is newer, with the
 difference between the two."""
 
+from base64 import urlsafe_b64decode
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -32,12 +33,6 @@ class ChangedRow(FeedRow, frozen=True, kw_only=True):
     change: str
 
 
-def choose_as_of(place: MirrorPosition | FeedEvent) -> str:
-    """Returns the parameter that names a position: its token, or its time if that has changed access since."""
-    is_written = place.id in ("", place.token)
-    return place.token if is_written else place.time
-
-
 @contextmanager
 def read_conditional_access(client: Client, position: MirrorPosition) -> Iterator[Iterator[ObjectRows]]:
     """Yields each object to which there is conditional access, and that, in the order of code points. It is kept in a
@@ -47,9 +42,8 @@ def read_conditional_access(client: Client, position: MirrorPosition) -> Iterato
     with closing(apsw.Connection("")) as connection:
         connection.execute(_MAKE)
         newest = _read_snapshot(client, position, connection)
-        is_newer = _read_time(newest) >= _read_time(position)
-        own, current = choose_as_of(position), choose_as_of(newest)
-        earlier, later = (own, current) if is_newer else (current, own)
+        is_newer = _order_by(newest) >= _order_by(position)
+        earlier, later = (position.id, newest.place) if is_newer else (newest.place, position.id)
         if earlier != later:
             parameters = {"of": position.of, "from": earlier, "to": later}
             for page in client.difference(parameters, repeat(PAGE_SIZE)):
@@ -91,5 +85,8 @@ def _read_objects(connection: apsw.Connection) -> Iterator[ObjectRows]:
         yield named, [MirroredAccess(key, True) for key in group]
 
 
-def _read_time(place: MirrorPosition | FeedEvent) -> datetime:
-    return datetime.fromisoformat(place.time)
+def _order_by(place: MirrorPosition | FeedEvent) -> tuple[bytes, datetime]:
+    """Returns what orders positions of one store: the number of the revision in the token, then the time
+    (docs/consistency.md)."""
+    number = urlsafe_b64decode(place.token + "=" * (-len(place.token) % 4))[9:17]
+    return number, datetime.fromisoformat(place.time)

@@ -8,7 +8,7 @@ from itertools import groupby, repeat
 from typing import NamedTuple
 
 from magistrate.client import PAGE_SIZE, Client, Json
-from magistrate.mirror.conditional_access import MirroredObject, ObjectRows, choose_as_of, read_conditional_access
+from magistrate.mirror.conditional_access import MirroredObject, ObjectRows, read_conditional_access
 from magistrate.mirror.mirroring import MirrorOptions
 from magistrate.mirror.rows import AccessKey, MirroredAccess, MirrorPosition
 from magistrate.mirror.target import MirrorTarget
@@ -71,7 +71,7 @@ def verify_mirror(client: Client, target: MirrorTarget, options: MirrorOptions) 
         verification = Verification(position)
         with read_conditional_access(client, position) as conditional:
             mirrored = ((named, [*group]) for named, group in groupby(rows, lambda row: row.key[:2]))
-            queried = _query_objects(client, position, choose_as_of(position))
+            queried = _query_objects(client, position, position.id)
             for kept, without_context, with_context in _join_objects(mirrored, queried, conditional):
                 verification.compare(kept, [*with_context, *without_context])
         return verification

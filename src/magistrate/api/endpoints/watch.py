@@ -12,8 +12,8 @@ from magistrate.engine.terms import relation_name, type_name
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import read_revision
 from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, read_narrowing
+from magistrate.operations.history.points_in_time import read_position
 from magistrate.operations.history.times import render_time
-from magistrate.operations.watch.access_events import read_id
 from magistrate.operations.watch.access_feed import FROM_NOW, Start
 from magistrate.operations.watch.access_reader import AccessReader, AccessRequest
 from magistrate.operations.watch.tickets import issue_ticket
@@ -85,7 +85,7 @@ def _read_start(call: Call[None]) -> tuple[Start, bool]:
         if text and text.startswith(f"{SNAPSHOT}-"):
             return FROM_NOW, True
         if text:
-            return Start(*read_id(call.context.store.identity, name, text)), False
+            return Start(*read_position(call.context.store.identity, name, text)), False
     return FROM_NOW, has_snapshot
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from magistrate.engine.names import Revision
 from magistrate.errors import InvalidParameter, NotRetained
-from magistrate.operations.consistency import LATEST, Freshness, is_token, read_token, require_stored
+from magistrate.operations.consistency import LATEST, Freshness, is_token, read_revision, require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.history.times import read_time, render_time
 from magistrate.operations.paging import PageRequest
@@ -16,12 +16,19 @@ from magistrate.store.contract.stored_rows import Identity
 AS_OF = "asOf"
 """Names the parameter."""
 
-_MUST_BE = "must be a token, or a time in the format 2006-01-02T15:04:05Z07:00"
+TIME_SEPARATOR = "."
+"""Separates, in the text of a position of the effective feed, the token of the revision from the time in
+microseconds."""
+MAX_TIME_DIGITS = 18
+MAX_CLOCK_DIFFERENCE_US = 5_000_000
+"""Limits how far the time of a position may be ahead of the clock here, because the clocks of nodes differ."""
+
+_MUST_BE = "must be a token, the id of an event, or a time in the format 2006-01-02T15:04:05Z07:00"
 
 
 class AsOf(NamedTuple):
-    """Represents the point in time that a read names: either a revision, which is the one with these `bits` if they
-    are known, or a time, in microseconds since 1970 UTC."""
+    """Represents the point in time that a read names: a revision, which is the one with these `bits` if they are known,
+    or a time, in microseconds since 1970 UTC, or both."""
 
     revision: Revision | None = None
     time: int | None = None
@@ -29,20 +36,31 @@ class AsOf(NamedTuple):
 
     def names(self, revision: Revision, now: int) -> bool:
         """Returns whether a listing whose first page had this point is at this revision and time."""
-        return revision == self.revision or now == self.time
+        return self.revision in (None, revision) and self.time in (None, now)
 
 
 def read_as_of(identity: Identity, text: str) -> AsOf:
-    """Returns the point in time that a text names: a token, which names its revision, or an RFC 3339 time.
+    """Returns the point in time that a text names: a token, which names its revision, a position of the effective feed,
+    or an RFC 3339 time.
 
     Raises InvalidParameter for anything else, `latest` included, and for the token of another store."""
-    if text != LATEST and is_token(text):
-        revision, bits = read_token(identity, AS_OF, text).id
-        return AsOf(revision, bits=bits)
+    token = text.partition(TIME_SEPARATOR)[0]
+    if token != LATEST and is_token(token):
+        written, time = read_position(identity, AS_OF, text)
+        return AsOf(written.revision, time, written.bits)
     try:
         return AsOf(time=read_time(text, AS_OF))
     except InvalidParameter:
         raise InvalidParameter(AS_OF, _MUST_BE) from None
+
+
+def read_position(identity: Identity, parameter: str, text: str) -> tuple[RevisionId, int | None]:
+    """Returns the revision and the time of a position of the effective feed, None for the time at which the revision
+    was reached. Raises InvalidParameter."""
+    token, separator, digits = text.partition(TIME_SEPARATOR)
+    if separator and not (digits.isascii() and digits.isdigit() and len(digits) <= MAX_TIME_DIGITS):
+        raise InvalidParameter(parameter, "must be a token, or the id of an event")
+    return read_revision(identity, parameter, token), int(digits) if separator else None
 
 
 FIRST_REVISION = 1
@@ -59,14 +77,17 @@ class PointInTime(NamedTuple):
 
 
 async def find_point(ctx: Context, as_of: AsOf, freshness: Freshness) -> PointInTime:
-    """Returns the state at this point. For a revision, its time is the one at which it was written; for a time, its
-    revision is the newest that was reached by then.
+    """Returns the state at this point. For a revision alone, its time is the one at which it was written; for a time
+    alone, its revision is the newest that was reached by then.
 
     The point in time says which revision to read, so the freshness only has to be one that the store has reached.
 
     Raises RevisionLost, InvalidParameter for a time in the future, NotRetained, StoreUnavailable.
     """
     now = ctx.now()
+    ahead = 0 if as_of.revision is None else MAX_CLOCK_DIFFERENCE_US
+    if as_of.time is not None and as_of.time > now + ahead:
+        raise InvalidParameter(AS_OF, f"is in the future: the clock of the service is at {render_time(now)}")
     if as_of.revision is not None:
         await require_stored(ctx.store, RevisionId(as_of.revision, as_of.bits))
         state = await ctx.store.find_revision(as_of.revision)
@@ -74,8 +95,6 @@ async def find_point(ctx: Context, as_of: AsOf, freshness: Freshness) -> PointIn
             await require_stored(ctx.store, RevisionId(as_of.revision, as_of.bits))
     else:
         assert as_of.time is not None
-        if as_of.time > now:
-            raise InvalidParameter(AS_OF, f"is in the future: the clock of the service is at {render_time(now)}")
         state = await ctx.store.find_revision_at(as_of.time)
     freshness.demand(state.newest)
     if state.match is None:

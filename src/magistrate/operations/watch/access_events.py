@@ -6,21 +6,18 @@ import msgspec
 
 from magistrate.engine.difference.causes import Cause
 from magistrate.engine.difference.comparison import AccessChange
-from magistrate.errors import InvalidParameter
-from magistrate.operations.consistency import read_revision, write_token
+from magistrate.operations.consistency import write_token
 from magistrate.operations.difference.rows import AccessSubject, build_cause
+from magistrate.operations.history.points_in_time import TIME_SEPARATOR
 from magistrate.operations.history.times import render_time
 from magistrate.operations.scheduling import checkpoint, is_time_up
 from magistrate.operations.watch.access_steps import AccessEvent, AccessPosition
-from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
 
 ROWS_AT_ONCE = 200
 """Counts the rows that are rendered between two looks at the clock; about a millisecond."""
 MAX_CAUSES = 1_000
 """Limits the causes that are kept while an event is rendered: its rows have few different ones."""
-TIME_SEPARATOR = "."
-MAX_TIME_DIGITS = 18
 
 
 class AccessRow(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
@@ -42,15 +39,6 @@ def render_id(identity: Identity, position: AccessPosition) -> str:
     it if that is not the one at which the revision was reached."""
     token = write_token(identity, position.id)
     return token if position.time == position.reached_at else f"{token}{TIME_SEPARATOR}{position.time}"
-
-
-def read_id(identity: Identity, parameter: str, text: str) -> tuple[RevisionId, int | None]:
-    """Returns the revision and the time of an id, None for the time at which the revision was reached. Raises
-    InvalidParameter."""
-    token, separator, digits = text.partition(TIME_SEPARATOR)
-    if separator and not (digits.isascii() and digits.isdigit() and len(digits) <= MAX_TIME_DIGITS):
-        raise InvalidParameter(parameter, "must be a token, or the id of an event")
-    return read_revision(identity, parameter, token), int(digits) if separator else None
 
 
 def render_checkpoint(identity: Identity, position: AccessPosition) -> bytes:

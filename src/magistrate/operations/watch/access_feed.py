@@ -28,6 +28,7 @@ from magistrate.errors import (
 )
 from magistrate.operations.context import Context
 from magistrate.operations.difference.filters import Narrowing
+from magistrate.operations.history.points_in_time import MAX_CLOCK_DIFFERENCE_US
 from magistrate.operations.watch.access_events import render_access
 from magistrate.operations.watch.access_steps import AccessCursor, AccessEvent, AccessPosition, begin_cursor
 from magistrate.operations.watch.feed_memory import FeedMemory
@@ -49,8 +50,6 @@ FIRST_NUMBER = 1
 """Is the number of the entry behind that in which a computation begins."""
 BYTES_OF_AN_ENTRY = 400
 """Counts what an entry takes besides its event."""
-MAX_CLOCK_DIFFERENCE_US = 5_000_000
-"""Limits how far the time of an id may be ahead of the clock here, because the clocks of nodes differ."""
 MEETING_SECONDS = 0.1
 """Sets how often a computation that catches up looks whether it meets the one that follows the head."""
 MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.001, 7.5
