@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from magistrate.operations.history.times import render_time
 from tests.conftest import new_database_url
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
@@ -249,9 +250,11 @@ def test_what_cannot_be_compared_is_refused(
 
 
 def test_the_second_state_may_have_the_earlier_time(known: Client) -> None:
-    expiring = warrant_body("document:plan#viewer@user:kim") | {"policy": 'expiresIn("1us")'}
+    now = time_ns() // 1_000
+    ends_at = render_time(now + 2_000_000)
+    expiring = warrant_body("document:plan#viewer@user:kim") | {"expiresAt": ends_at}
     token = token_of(known.post("/v2/warrants", json=expiring))
-    time = f"{token}.{time_ns() // 1_000}"
+    time = f"{token}.{now + 3_000_000}"  # it is within what the clocks of nodes may differ
 
     assert rows(between(known, time, to=token, of=READERS)) == [("gained", "document:plan#can-read@user:kim")]
     assert rows(between(known, token, to=time, of=READERS)) == [("lost", "document:plan#can-read@user:kim")]
