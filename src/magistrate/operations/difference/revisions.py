@@ -136,8 +136,7 @@ async def find_timed_policies(before: ComparedState, after: ComparedState, work:
 
 async def list_timed(ctx: Context, before: ComparedState, after: ComparedState, work: Work) -> list[WarrantChange]:
     """Returns the warrants that took or lost effect by time alone."""
-    since, until = sorted((before.now, after.now))  # the later revision may have the earlier time
-    span = Span(before.at, after.at, since, until)
+    span = Span(before.at, after.at, before.now, after.now)
     timed = await ctx.store.list_timed_warrants(span, work.left + 1)
     evaluators = [
         (PolicyEvaluator(context, before.now, work), PolicyEvaluator(context, after.now, work))

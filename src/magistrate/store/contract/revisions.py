@@ -364,7 +364,7 @@ class LoggedChange(msgspec.Struct, frozen=True):
 @dataclass(frozen=True, slots=True)
 class Span:
     """Represents the time between two states: from one revision to another, which is not below it, and from one time to
-    another, in microseconds since 1970 UTC."""
+    another, which may be earlier, in microseconds since 1970 UTC."""
 
     first: Revision
     last: Revision
