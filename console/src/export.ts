@@ -1,7 +1,7 @@
 /** Writes rows into a file that the browser saves. Nothing leaves the tab. */
 
 import { writeWarrant } from "./names";
-import type { QueryRow } from "./parts/query_table";
+import type { QueryRow } from "./query_row";
 
 const HEADINGS = ["type", "id", "relation", "implicit", "warrant"];
 

@@ -75,6 +75,19 @@ class Console:
     def editor(self) -> Locator:
         return self.page.get_by_role("textbox", name="Model", exact=True)
 
+    def line(self, name: str) -> Locator:
+        """The line of a subject or an object in a matrix."""
+        header = self.page.get_by_role("rowheader", name=name, exact=True)
+        return self.page.locator(".matrix tr").filter(has=header)
+
+    @property
+    def columns(self) -> Locator:
+        return self.page.locator(".matrix thead th")
+
+    @property
+    def reasons(self) -> Locator:
+        return self.page.locator(".matrix .reason")
+
     @property
     def verdict(self) -> Locator:
         return self.page.locator(".verdict")

@@ -20,6 +20,7 @@ PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("data", {}, "table"),
     ("data", {"show": "warrants"}, "table"),
     ("object", {"name": "document:roadmap"}, "table"),
+    ("object", {"name": "user:bob", "group": "because"}, "table"),
     ("queries", {"q": "select document where user:ann is *"}, "table"),
     ("history", {}, ".timeline li"),
     ("live", {}, ".mark.yes"),

@@ -1,10 +1,13 @@
 """The pages Data and Object of the console: lists, inspectors and warrants."""
 
+import re
+
 import pytest
 from playwright.async_api import expect
 
 from tests.browser.console_pages import Console
 from tests.running import Client
+from tests.scenario_files import warrant_body
 
 pytestmark = pytest.mark.anyio
 
@@ -28,12 +31,68 @@ async def test_a_warrant_is_created_and_deleted(console: Console, service: Clien
 
 async def test_an_object_shows_who_has_access_and_a_subject_what_it_may_do(console: Console) -> None:
     await console.start("object", name="document:handbook")
-    await expect(console.row("user:root").filter(has_text="can-share")).to_contain_text("by rules")
+    await expect(console.line("user:root").get_by_role("link", name="can-share of user:root, by rules")).to_be_visible()
 
     await console.open("object", name="user:eve")
-    await console.row("document:roadmap").filter(has_text="can-read").get_by_role("link", name="Why").click()
+    await console.line("document:roadmap").get_by_role("link", name="can-read of document:roadmap, by rules").click()
 
     await expect(console.verdict).to_contain_text("Allowed")
+
+
+async def test_a_matrix_has_few_columns_until_more_are_wanted_and_counts_each(console: Console) -> None:
+    await console.start("object", name="document:roadmap")
+
+    names = ("parent", "blocked", "editor", "viewer", "can-read", "can-write", "can-share")
+    await expect(console.columns).to_have_text(["Subject", *(re.compile(rf"^{name} [1-9]\d*$") for name in names)])
+    await expect(console.columns.filter(has_text=re.compile("^owner"))).to_have_count(0)
+    await console.page.get_by_role("button", name="more: ").click()
+
+    await expect(console.columns.filter(has_text=re.compile("^owner"))).to_have_count(1)
+
+
+async def test_a_matrix_is_filtered_and_grouped_by_the_warrants_that_give_access(console: Console) -> None:
+    await console.start("object", name="document:roadmap")
+    await expect(console.line("user:root")).to_be_visible()
+
+    await console.page.get_by_label("Contains").fill("BO")
+    await expect(console.line("user:root")).to_have_count(0)
+    await console.page.get_by_label("Group by").select_option("because of")
+
+    await expect(console.reasons.first).to_contain_text(" is ")
+    await expect(console.line("user:bob").first).to_be_visible()
+    await console.page.reload()
+    await expect(console.page.get_by_label("Contains")).to_have_value("BO")
+    await expect(console.line("user:root")).to_have_count(0)
+
+
+async def test_a_matrix_says_what_is_conditional_and_until_when(console: Console, service: Client) -> None:
+    warrant = warrant_body("document:terms#viewer@user:tim")
+    service.write([warrant | {"expiresAt": "2999-01-01T00:00:00Z"}])
+    service.write([warrant_body("document:terms#viewer@user:tom") | {"policy": 'network == "office"'}])
+    context = '{"network": "office"}'
+    await console.start("object", name="document:terms", context=context)
+
+    await expect(
+        console.line("user:tim").get_by_role("link", name="viewer of user:tim, by warrant until")
+    ).to_be_visible()
+    conditional = console.line("user:tom").get_by_role("link", name="viewer of user:tom, by warrant if")
+    await conditional.click()
+
+    await expect(console.verdict).to_contain_text("Allowed")
+
+
+async def test_more_access_is_read_when_it_is_wanted(console: Console, service: Client) -> None:
+    members = [warrant_body(f"group:many#member@user:m{number:04}") for number in range(1_100)]
+    for start in range(0, len(members), 500):
+        service.write(members[start : start + 500])
+    await console.start("object", name="group:many")
+
+    await expect(console.line("user:m0999")).to_be_visible()
+    await expect(console.line("user:m1000")).to_have_count(0)
+    await console.page.get_by_role("button", name="Show more").click()
+
+    await expect(console.line("user:m1099")).to_be_visible()
+    await expect(console.page.get_by_role("button", name="Show more")).to_have_count(0)
 
 
 async def test_lists_are_paged_and_filtered(console: Console, service: Client) -> None:

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { arrangeAccess } from "../access_matrix";
 import { onlyTypes, read } from "../api";
 import type { StoredObject } from "../completion";
 import { useLoaded } from "../loading";
@@ -8,14 +9,18 @@ import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { ContextField } from "../parts/context";
 import { Pager } from "../parts/pager";
 import { ChangeButton, Obstacle, Permitted } from "../parts/permission";
-import { QueryTable } from "../parts/query_table";
+import { AccessMatrix, MatrixLegend } from "../parts/access_matrix";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
-import { runQuery } from "../query";
-import { asOf, link, route } from "../route";
+import { readRows } from "../query";
+import type { QueryRow } from "../query_row";
+import { adjust, asOf, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
+/** How many relations of subjects are read before people want more. */
+const ROWS_AT_ONCE = 1000;
+const BECAUSE = "because";
 const WRITE = { scope: "write" } as const;
 
 const TABS = {
@@ -128,6 +133,11 @@ function Access({ object, areSubjects, turn }: { object: ObjectName; areSubjects
   );
 }
 
+/** Returns the relations of a type in the order of the model. */
+function listModelRelations(type: string): string[] {
+  return Object.keys(objectTypes.value?.find((one) => one.type === type)?.relations ?? {});
+}
+
 interface AccessProperties {
   object: ObjectName;
   areSubjects: boolean;
@@ -136,29 +146,57 @@ interface AccessProperties {
 }
 
 function AccessRows({ object, areSubjects, turn, context }: AccessProperties) {
-  const { next, prev, at } = route.value.parameters;
+  const { at, filter = "", group } = route.value.parameters;
+  const [limit, setLimit] = useState(ROWS_AT_ONCE);
   const name = writeObject(object);
   const types = onlyTypes.value?.join(", ") ?? "*";
   const q = areSubjects ? `select * of type * for ${quoteObject(object)}` : `select ${types} where ${quoteObject(object)} is *`;
-  const loaded = useLoaded(
-    (signal) => {
-      const page = { limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at };
-      return runQuery(q, context, page, signal);
-    },
-    [q, context, next, prev, at, turn],
-  );
+  const loaded = useLoaded((signal) => readRows(q, context, limit, at, signal), [q, context, at, turn, limit]);
   if (loaded.fault?.status === 404) {
     return <Empty title={`The model does not define the type ${object.objectType}, so nobody has access to it.`} />;
   }
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
   if (!loaded.value) return <Busy what="Finding access" />;
-  if (loaded.value.results.length === 0) {
+  const { rows, isCut } = loaded.value;
+  if (rows.length === 0) {
     return <Empty title={areSubjects ? `Nobody has access to ${name}.` : `${name} has access to nothing.`} />;
   }
+  const typeOf = areSubjects ? () => object.objectType : (row: QueryRow) => row.objectType;
   return (
     <>
-      <QueryTable rows={loaded.value.results} fixed={name} areSubjects={areSubjects} context={context} />
-      <Pager page={loaded.value} />
+      <div class="filters">
+        <div class="field">
+          <label for="filter">Contains</label>
+          <input id="filter" type="search" value={filter} onInput={(event) => adjust({ filter: event.currentTarget.value })} />
+        </div>
+        <div class="field">
+          <label for="group">Group by</label>
+          <select id="group" value={group ?? ""} onChange={(event) => adjust({ group: event.currentTarget.value })}>
+            <option value="">nothing</option>
+            <option value={BECAUSE}>because of</option>
+          </select>
+        </div>
+        <MatrixLegend />
+      </div>
+      {arrangeAccess(rows, typeOf, listModelRelations).map((matrix) => (
+        <AccessMatrix
+          key={matrix.objectType}
+          matrix={matrix}
+          fixed={name}
+          areSubjects={areSubjects}
+          context={context}
+          filter={filter}
+          isGrouped={group === BECAUSE}
+        />
+      ))}
+      {isCut && (
+        <div class="actions">
+          <p class="hint">There is more than these {rows.length} relations.</p>
+          <button type="button" class="quiet" disabled={loaded.isLoading} onClick={() => setLimit(limit + ROWS_AT_ONCE)}>
+            Show more
+          </button>
+        </div>
+      )}
     </>
   );
 }

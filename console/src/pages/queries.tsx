@@ -6,15 +6,15 @@ import { ExampleButton } from "../parts/example_button";
 import { CompletedField } from "../parts/field";
 import { Busy, Empty, Fault } from "../parts/notice";
 import { Pager } from "../parts/pager";
-import { QueryTable, type QueryRow } from "../parts/query_table";
-import { runQuery } from "../query";
+import { QueryTable } from "../parts/query_table";
+import { readRows, runQuery } from "../query";
+import type { QueryRow } from "../query_row";
 import { completeQuery } from "../query_completion";
 import { readAbout } from "../query_grammar";
 import { go, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
-const EXPORT_PAGE_SIZE = 1000;
 const MOST_EXPORTED = 10_000;
 
 export function QueriesPage() {
@@ -100,7 +100,7 @@ function Results({ page, q, context, at }: ResultsProperties) {
     setFault(undefined);
     setNote("Reading all rows…");
     try {
-      const { rows, isCut } = await readAll(q, context, at);
+      const { rows, isCut } = await readRows(q, context, MOST_EXPORTED, at);
       const content = form === "csv" ? toCsv(rows) : `${JSON.stringify(rows, null, 2)}\n`;
       save(`query.${form}`, form === "csv" ? "text/csv" : "application/json", content);
       setNote(isCut ? `Saved the first ${rows.length} rows: an export has no more.` : `Saved ${rows.length} rows.`);
@@ -132,17 +132,6 @@ function Results({ page, q, context, at }: ResultsProperties) {
       <Pager page={page} />
     </>
   );
-}
-
-async function readAll(q: string, context: string, asOf?: string): Promise<{ rows: QueryRow[]; isCut: boolean }> {
-  const rows: QueryRow[] = [];
-  let nextCursor: string | undefined;
-  do {
-    const page: Page<QueryRow> = await runQuery(q, context, { limit: EXPORT_PAGE_SIZE, nextCursor, asOf });
-    rows.push(...page.results);
-    nextCursor = page.nextCursor;
-  } while (nextCursor && rows.length < MOST_EXPORTED);
-  return { rows, isCut: nextCursor !== undefined };
 }
 
 /** Teaches the language with the names of this service. */

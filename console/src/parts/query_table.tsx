@@ -1,19 +1,9 @@
-import { writeObject, type Warrant } from "../names";
+import { writeObject } from "../names";
+import { writeRow, type QueryRow } from "../query_row";
 import { link } from "../route";
 import { ObjectLink, WarrantWords } from "./names";
 import { Pin } from "./pin";
 import { Table } from "./table";
-
-export interface QueryRow {
-  objectType: string;
-  objectId: string;
-  /** The relation of a group, if the query selects groups. */
-  subjectRelation?: string;
-  relation: string;
-  isImplicit: boolean;
-  warrant: Warrant | null;
-  meta?: Record<string, unknown>;
-}
 
 interface Properties {
   rows: QueryRow[];
@@ -22,11 +12,6 @@ interface Properties {
   /** Whether the rows are subjects that have relations on `fixed`. */
   areSubjects: boolean;
   context?: string;
-}
-
-/** Writes the object of a row, or its group: `team:eng#member`. */
-export function writeRow(row: QueryRow): string {
-  return writeObject(row) + (row.subjectRelation ? `#${row.subjectRelation}` : "");
 }
 
 /** Shows the rows of a query, each with the reason that the service reports. */

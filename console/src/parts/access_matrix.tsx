@@ -1,0 +1,149 @@
+import { useState } from "preact/hooks";
+import { countCells, filterLines, groupByReason, type Matrix, type MatrixLine } from "../access_matrix";
+import { showTime, writeObject } from "../names";
+import { link } from "../route";
+import { ObjectLink, WarrantWords } from "./names";
+import type { QueryRow } from "../query_row";
+
+interface Properties {
+  matrix: Matrix;
+  /** The object, or the subject, that all lines are about. */
+  fixed: string;
+  /** Whether the lines are subjects that have relations on `fixed`. */
+  areSubjects: boolean;
+  context: string;
+  /** Shows only the lines with this text in their names. */
+  filter: string;
+  isGrouped: boolean;
+}
+
+/** Shows who has which relations, and how. Each mark leads to its explanation. */
+export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties) {
+  const [isUnfolded, setUnfolded] = useState(false);
+  const relations = isUnfolded ? [...matrix.relations, ...matrix.folded] : matrix.relations;
+  const lines = filterLines(matrix.lines, filter);
+  const label = about.areSubjects ? "Who has access" : `Access to ${matrix.objectType}`;
+  return (
+    <section class="matrix">
+      <div class="heading">
+        {!about.areSubjects && <h2>{matrix.objectType}</h2>}
+        <p class="hint">
+          {lines.length === matrix.lines.length ? lines.length : `${lines.length} of ${matrix.lines.length}`}{" "}
+          {about.areSubjects ? "with access" : "that it has access to"}
+        </p>
+        {matrix.folded.length > 0 && (
+          <button type="button" class="linklike" aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
+            {isUnfolded ? "Fewer relations" : `${matrix.folded.length} more: ${matrix.folded.join(", ")}`}
+          </button>
+        )}
+      </div>
+      <div class="scrolled" tabIndex={0} role="region" aria-label={label}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{about.areSubjects ? "Subject" : "Object"}</th>
+              {relations.map((relation) => (
+                <th scope="col" key={relation}>
+                  {relation} <span class="count">{countCells(lines, relation)}</span>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          {isGrouped ? (
+            groupByReason(lines, relations).map(({ reason, lines: own }) => (
+              <tbody key={reason ? JSON.stringify(reason) : ""}>
+                <tr>
+                  <th scope="rowgroup" colSpan={relations.length + 1} class="reason">
+                    {reason ? <WarrantWords warrant={reason} /> : "Nothing excludes it"}
+                  </th>
+                </tr>
+                <Lines lines={own} relations={relations} {...about} />
+              </tbody>
+            ))
+          ) : (
+            <tbody>
+              <Lines lines={lines} relations={relations} {...about} />
+            </tbody>
+          )}
+        </table>
+      </div>
+    </section>
+  );
+}
+
+interface LinesProperties extends Pick<Properties, "fixed" | "areSubjects" | "context"> {
+  lines: MatrixLine[];
+  relations: string[];
+}
+
+function Lines({ lines, relations, ...about }: LinesProperties) {
+  return (
+    <>
+      {lines.map((line) => (
+        <tr key={line.name}>
+          <th scope="row">
+            <ObjectLink object={line.row} />
+            {line.row.subjectRelation && `#${line.row.subjectRelation}`}
+          </th>
+          {relations.map((relation) => (
+            <td key={relation}>
+              <Cell row={line.cells.get(relation)} name={line.name} {...about} />
+            </td>
+          ))}
+        </tr>
+      ))}
+    </>
+  );
+}
+
+interface CellProperties extends Pick<Properties, "fixed" | "areSubjects" | "context"> {
+  row: QueryRow | undefined;
+  name: string;
+}
+
+function Cell({ row, name, fixed, areSubjects, context }: CellProperties) {
+  if (!row) return <span class="sr">no</span>;
+  const { policy, expiresAt } = row.warrant ?? {};
+  const mark = (
+    <>
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <circle cx="8" cy="8" r="5" class={row.isImplicit ? "ring" : "dot"} />
+      </svg>
+      <span class="sr">
+        {row.relation} of {name}, {row.isImplicit ? "by rules" : "by warrant"}
+      </span>
+      {policy && <span class="condition"> if</span>}
+      {expiresAt && <span class="condition"> until {showTime(expiresAt)}</span>}
+    </>
+  );
+  if (row.objectId === "*") return <span class="cell">{mark}</span>;
+  const check = areSubjects ? { subject: name, object: fixed } : { subject: fixed, object: writeObject(row) };
+  return (
+    <a
+      class="cell"
+      title={policy && `if ${policy}`}
+      href={link("why", { ...check, relation: row.relation, context })}
+    >
+      {mark}
+    </a>
+  );
+}
+
+/** Explains the marks. */
+export function MatrixLegend() {
+  return (
+    <ul class="legend">
+      {(["dot", "ring"] as const).map((mark) => (
+        <li key={mark}>
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <circle cx="8" cy="8" r="5" class={mark} />
+          </svg>
+          {mark === "dot" ? "by warrant" : "by rules"}
+        </li>
+      ))}
+      <li>
+        <b>if</b> a policy holds
+      </li>
+    </ul>
+  );
+}
