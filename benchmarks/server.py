@@ -20,7 +20,7 @@ from magistrate.config.settings_table import PREFIX
 API_KEY = "benchmark-key-0123456789"
 AUTHORIZATION = f"ApiKey {API_KEY}"
 
-START_SECONDS = 30
+START_SECONDS = 120
 STOP_SECONDS = 30
 
 

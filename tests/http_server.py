@@ -20,9 +20,9 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(handler: type[SilentHandler], tls: ssl.SSLContext | None = None) -> Iterator[str]:
-    """The URL of a server whose requests are handled so."""
-    server = _Server(("127.0.0.1", 0), handler)
+def serving(handler: type[SilentHandler], tls: ssl.SSLContext | None = None, port: int = 0) -> Iterator[str]:
+    """The URL of a server whose requests are handled so, on a free port unless one is given."""
+    server = _Server(("127.0.0.1", port), handler)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -35,7 +35,7 @@ class StubServer:
 
 @contextmanager
 def stub_server(
-    answer: Callable[[Sent], bytes | Answered], headers: Mapping[str, str] | None = None
+    answer: Callable[[Sent], bytes | Answered], headers: Mapping[str, str] | None = None, port: int = 0
 ) -> Iterator[StubServer]:
     """Answers every request with what `answer` makes of it, with 200 unless that says otherwise, and these headers
     besides."""
@@ -59,5 +59,5 @@ def stub_server(
 
         do_GET = do_POST = do_DELETE = handle_any
 
-    with serving(Handler) as stub.url:
+    with serving(Handler, port=port) as stub.url:
         yield stub

@@ -1,16 +1,15 @@
 """`./run bench mixed` from end to end, as small as it can be."""
 
 import argparse
+import sys
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 
 from benchmarks.mixed import command
 from benchmarks.mixed.asks import WrongAnswer
-from tests.openfga_evaluator import OpenFgaEvaluator
 from tests.running import KEY, Client
+from tests.small_openfga import WRITTEN, SmallOpenFga
 from tests.stub_server import Sent, stub_server
 
 QUICK = "--sizes 1000 --datasets drive --seconds 0.05 --questions 200 --without-workers --memory-questions 100"
@@ -28,7 +27,18 @@ def test_our_own_server_is_loaded_measured_and_probed(capsys: pytest.CaptureFixt
     printed = capsys.readouterr().out
     for title in ("as fast as it goes", "at a constant rate", "Stale answers", "Targets and results"):
         assert title in printed
-    assert printed.count("| 0 of ") == 11
+    assert printed.count("| 0 of ") == 23
+    for first in (
+        "distinct checks, just started",
+        "distinct checks, warming",
+        "distinct checks, filled",
+        "repeated checks, just started",
+        "repeated checks, warming",
+        "repeated checks, filled",
+        "batches of 1,000 distinct checks, just started",
+        "lists, each user once, just started",
+    ):
+        assert f"| drive, 1,000, SQLite: {first} |" in printed
     assert "| stale answers, SQLite | 0 | 0 in 8 pairs |  |" in printed
 
 
@@ -44,42 +54,6 @@ def test_a_server_that_runs_already_is_filled_through_its_api(
     assert "| stale answers, theirs | 0 | 0 in 4 pairs |  |" in printed
 
 
-class SmallOpenFga:
-    """Answers as a server would, request by request."""
-
-    def __init__(self) -> None:
-        self._evaluator: OpenFgaEvaluator | None = None
-
-    def answer(self, sent: Sent) -> bytes:
-        action = sent.path.rpartition("/")[2]
-        if action == "authorization-models":
-            self._evaluator = OpenFgaEvaluator(sent.body)
-            return b'{"authorization_model_id":"model-1"}'
-        if action in ("stores", "healthz"):
-            return b'{"id":"store-1"}'
-        assert self._evaluator is not None
-        return msgspec.json.encode(self._acted(self._evaluator, action, sent.body))
-
-    def _acted(self, evaluator: OpenFgaEvaluator, action: str, body: Any) -> object:
-        if action == "write":
-            for key in body.get("writes", {}).get("tuple_keys", []):
-                evaluator.write(key)
-            for key in body.get("deletes", {}).get("tuple_keys", []):
-                evaluator.delete(key)
-            return {}
-        if action == "list-objects":
-            return {"objects": evaluator.list_objects(body["type"], body["relation"], body["user"])}
-        if action == "check":
-            return {"allowed": is_allowed(evaluator, body["tuple_key"])}
-        assert action == "batch-check"
-        checks = {check["correlation_id"]: is_allowed(evaluator, check["tuple_key"]) for check in body["checks"]}
-        return {"result": {check_id: {"allowed": allowed} for check_id, allowed in checks.items()}}
-
-
-def is_allowed(evaluator: OpenFgaEvaluator, key: dict[str, str]) -> bool:
-    return evaluator.check(key["object"], key["relation"], key["user"])
-
-
 def test_openfga_is_measured_with_the_same_answers(capsys: pytest.CaptureFixture[str]) -> None:
     with stub_server(SmallOpenFga().answer) as stub:
         run("--stores", "", "--openfga", stub.url, "--name", "small")
@@ -89,6 +63,27 @@ def test_openfga_is_measured_with_the_same_answers(capsys: pytest.CaptureFixture
     assert "batch of 10 |" in printed
     assert "batch of 100" not in printed
     assert "Stale answers" not in printed
+    assert "| drive, 1,000, small: distinct checks, filled | does not fill its cache before it answers |" in printed
+
+
+def test_openfga_is_started_with_and_without_caches_and_compared(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WRITTEN, str(tmp_path / "written"))
+    program = tmp_path / "openfga"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.small_openfga "$@"\n')
+    program.chmod(0o755)
+
+    run("--stores", "SQLite", "--probe-pairs", "0", "--openfga-program", str(program))
+
+    printed = capsys.readouterr().out
+    assert "### Beside other servers, on the same work" in printed
+    for name in ("OpenFGA", "OpenFGA, answers up to 10s old"):
+        assert f"| drive, 1,000, {name}: batches of 1,000 distinct checks, just started |" in printed
+        assert f"| drive, 1,000, {name}: batch of 100 |" in printed
+    compared = printed.partition("### Beside other servers")[2].partition("\n### ")[0]
+    for sent in ("distinct checks, filled", "lists, each user once, filled", "list", "batch of 100"):
+        assert f"| drive, 1,000: {sent} |" in compared
 
 
 def test_wrong_answers_end_the_run_with_an_error(capsys: pytest.CaptureFixture[str]) -> None:

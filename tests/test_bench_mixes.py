@@ -11,6 +11,7 @@ from benchmarks.datasets import DATASETS
 from benchmarks.datasets.dataset import AnsweredQuestion, Check, user_id
 from benchmarks.mixed.asks import Ask, Verdict
 from benchmarks.mixed.dialect import RelationResult
+from benchmarks.mixed.first_requests import MAX_DRAWS, distinct_pairs
 from benchmarks.mixed.mixes import (
     BATCHES,
     CHECK,
@@ -19,9 +20,11 @@ from benchmarks.mixed.mixes import (
     OUTSTANDING,
     PLACES,
     WRITE,
+    WRITE_CHECKED,
     WRITTEN,
     Mixes,
     list_asks,
+    lists_of_users,
     mixes_of,
 )
 from benchmarks.mixed.probe import (
@@ -47,6 +50,27 @@ every_dataset = pytest.mark.parametrize("name", DATASETS)
 
 def mixes(name: str) -> Mixes:
     return mixes_of(DATASETS[name](SIZE, 1), API, QUESTIONS)
+
+
+@every_dataset
+def test_distinct_pairs_are_distinct_and_those_of_the_data_set(name: str) -> None:
+    dataset = DATASETS[name](SIZE, 1)
+
+    pairs = distinct_pairs(dataset, 500, 5)
+
+    assert len(pairs) == len(set(pairs)) == 500
+    drawn = dataset.answered_questions(500 * MAX_DRAWS, 5)
+    assert pairs == list(dict.fromkeys(drawn))[:500]
+
+
+def test_each_user_is_listed_once_and_compared_with_all_that_is_known() -> None:
+    dataset = DATASETS["drive"](SIZE, 1)
+    pool = dataset.answered_questions(QUESTIONS, 1)
+
+    asks = list(lists_of_users(API, PLACES["drive"], pool, 50))
+
+    assert len({ask.request for ask in asks}) == 50
+    assert sum(verdict(ask, page()).compared for ask in asks) > 0
 
 
 def body_in(request: bytes) -> Any:
@@ -127,7 +151,7 @@ def test_lists_are_in_the_mix(name: str) -> None:
 @every_dataset
 def test_what_is_deleted_was_written_long_before_and_nothing_is_written_twice(name: str) -> None:
     prepared = mixes(name)
-    there = {ask.request.partition(b"\r\n\r\n")[2]: -1_000 for ask in prepared.first}
+    there = {ask.request.partition(b"\r\n\r\n")[2]: -1_000 for ask in prepared.first[:OUTSTANDING]}
     assert len(there) == OUTSTANDING
 
     asks = itertools.islice(prepared.endless[WRITE], 2 * WRITTEN * 2 * (CHECKS_BESIDE + 1))
@@ -149,6 +173,30 @@ def test_a_tenth_of_the_mix_writes_and_no_check_is_of_what_is_written(name: str)
     assert len(changes) == 20
     assert all(change["subject"]["objectId"].startswith("writer-") for change in changes)
     assert not any(b"writer-" in ask.request for ask in prepared.once)
+
+
+@every_dataset
+def test_what_is_written_about_checked_pairs_changes_none_of_their_answers(name: str) -> None:
+    dataset, prepared = DATASETS[name](SIZE, 1), mixes(name)
+    allowed = {one.question for one in dataset.answered_questions(QUESTIONS, 1) if one.allowed}
+    stored = set(dataset.warrants())
+    there = {ask.request.partition(b"\r\n\r\n")[2] for ask in prepared.first[OUTSTANDING:]}
+    assert len(there) > 1
+
+    written = 0
+    for ask in itertools.islice(prepared.endless[WRITE_CHECKED], 20_000):
+        method, body = ask.request.split()[0], ask.request.partition(b"\r\n\r\n")[2]
+        if method == b"DELETE":
+            there.remove(body)
+        elif ask.validate is None:
+            assert body not in there
+            there.add(body)
+            claim = msgspec.json.decode(body)
+            question = Check(claim["objectType"], claim["objectId"], claim["relation"], *claim["subject"].values())
+            assert question in allowed
+            assert (*question, "", "") not in stored
+            written += 1
+    assert written > 900
 
 
 @every_dataset

@@ -9,6 +9,7 @@ import pytest
 from benchmarks.datasets import DATASETS
 from benchmarks.document import write_document
 from benchmarks.mixed.asks import Verdict
+from benchmarks.mixed.first_requests import COLD, DISTINCT, FILLED, LISTS, WARMING, FirstRequests
 from benchmarks.mixed.latency import latency_of
 from benchmarks.mixed.measure import Case, Figures, Measured, Tail
 from benchmarks.mixed.memory import Memory, held_in
@@ -19,13 +20,14 @@ from benchmarks.mixed.report import Results, markdown
 from benchmarks.mixed.systems import System
 from benchmarks.mixed.warrant_api import WarrantApi
 from benchmarks.mixed.workers import Throughput, WorkersCase, speedup, speedup_without_limit
+from benchmarks.server import Server
 from benchmarks.table import markdown_table
 
 MIXES = (CHECK, *BATCHES, LIST, WRITE)
 
 
 def figures(rate: float, wrong: int = 0, slowest: float = 0.01) -> Figures:
-    return Figures(rate, latency_of([0.001] * 95 + [slowest] * 5), 0.99, 0.4, 0.1, Verdict(100, wrong))
+    return Figures(rate, latency_of([0.001] * 95 + [slowest] * 5), 0.99, 0.4, 0.1, Verdict(100, wrong), 100)
 
 
 def case(store: str, size: int, share: float, dataset: str = "drive", wrong: int = 0) -> Case:
@@ -53,6 +55,39 @@ def test_each_mix_has_a_row_as_fast_as_it_goes_and_one_at_the_constant_rate() ->
         "| drive, 1,000,000, SQLite: check | 2,500 | 1.00 | 10.00 | 10.0 | ≤ 5 | 99% | 40% | 10% | 0 of 100 |" in text
     )
     assert "| drive, 1,000,000, SQLite: constant answer | 10,000 | 100% |" in text
+
+
+def first(system: System, kind: str, state: str, rate: float | None) -> FirstRequests:
+    return FirstRequests(system, kind, state, None if rate is None else figures(rate))
+
+
+def test_every_figure_is_compared_with_the_best_of_the_others_on_the_same_work() -> None:
+    dataset = DATASETS["drive"](1_000, 1)
+    own = System("SQLite", "", WarrantApi(), dataset, own=Server(1, "", 0.0))
+    slow, fast = (System(name, "", WarrantApi(), dataset) for name in ("slow", "fast"))
+    measured = [
+        first(own, DISTINCT, COLD, 3_000),
+        first(own, DISTINCT, FILLED, 9_000),
+        *(first(slow, DISTINCT, state, rate) for state, rate in ((COLD, 200), (WARMING, 210), (FILLED, None))),
+        *(first(fast, DISTINCT, state, rate) for state, rate in ((COLD, 250), (WARMING, 1_000), (FILLED, None))),
+        first(own, LISTS, FILLED, 50),
+        first(fast, LISTS, COLD, 5),
+    ]
+
+    rows = markdown(Results(first=measured)).partition("### Beside other servers")[2].splitlines()[4:7]
+
+    assert [row.partition(": ")[2] for row in rows] == [
+        "distinct checks, just started | 3,000 (10.00) | 200 (10.00) | 250 (10.00) | 12.0 times | ≥ 10 |",
+        "distinct checks, filled | 9,000 (10.00) | 210 (10.00) | 1,000 (10.00) | 9.0 times | missed |",
+        "lists, each user once, filled | 50.0 (10.00) |  | 5.0 (10.00) | 10.0 times | ≥ 10 |",
+    ]
+
+
+def test_wrong_answers_to_first_requests_count() -> None:
+    system = System("SQLite", "", WarrantApi(), DATASETS["drive"](1_000, 1))
+    measured = FirstRequests(system, DISTINCT, COLD, figures(1, wrong=2))
+
+    assert Results(first=[measured, replace(measured, figures=None)]).wrong() == 2
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.5, "| 50% |  |"), (0.3, "| 30% | missed |")])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from random import Random
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -137,8 +137,13 @@ class Dataset:
 
     def answered_questions(self, count: int, seed: int) -> list[AnsweredQuestion]:
         """The same checks in the same order, each with its answer."""
+        return list(islice(self.endless_questions(seed), count))
+
+    def endless_questions(self, seed: int) -> Iterator[AnsweredQuestion]:
+        """The same, without an end."""
         generator = Random(seed)
-        return [self._check(generator) for _ in range(count)]
+        while True:
+            yield self._check(generator)
 
     def _check(self, generator: Random) -> AnsweredQuestion:
         allowed = generator.random() < ALLOWED_SHARE

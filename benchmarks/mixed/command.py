@@ -6,18 +6,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.databases import STORES, NewDatabase
+from benchmarks.databases import STORES, NewDatabase, postgres_databases
 from benchmarks.datasets import DATASETS
 from benchmarks.datasets.dataset import Dataset
 from benchmarks.document import FOLDER, write_document
 from benchmarks.mixed.asks import WrongAnswer
+from benchmarks.mixed.first_requests import measure_first_requests
 from benchmarks.mixed.measure import Effort, measure_case
 from benchmarks.mixed.memory import measure_memory
 from benchmarks.mixed.mixes import mixes_of
+from benchmarks.mixed.openfga_server import VARIANTS, fill_openfga_database
 from benchmarks.mixed.plots import IS_POSSIBLE, draw
 from benchmarks.mixed.probe import ProbeEffort, probe_staleness
 from benchmarks.mixed.report import CHECKED_DATASET, Results, markdown
-from benchmarks.mixed.systems import Remote, nodes, own_system
+from benchmarks.mixed.systems import OwnDatabase, Remote, Running, nodes
 from benchmarks.mixed.warrant_api import WarrantApi
 from benchmarks.mixed.workers import measure_workers
 from benchmarks.server import API_KEY
@@ -54,6 +56,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_remote_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--openfga-program",
+        metavar="PATH",
+        help="OpenFGA, started on PostgreSQL with and without caches, and measured with the first size after our own",
+    )
     group = parser.add_argument_group(
         "a server that runs already, with nothing in it", "It is measured with the first size, after our own."
     )
@@ -83,6 +90,8 @@ def run(options: argparse.Namespace) -> None:
     with ExitStack() as stack:
         for store in options.stores:
             _measure_store(results, store, stack.enter_context(STORES[store]()), sizes, options)
+    if options.openfga_program:
+        _measure_openfga(results, options)
     remote = _remote(options)
     if remote:
         _measure_remote(results, remote, options)
@@ -95,8 +104,10 @@ def _measure_store(
     for dataset in _datasets(options.datasets, sizes):
         url = new_database(f"{dataset.name.replace('-', '_')}_{dataset.size}")
         is_checked = dataset.name == CHECKED_DATASET and dataset.size == max(sizes)
-        with own_system(store, url, dataset) as system:
-            _say(f"{system.case}: loaded in {system.fill_seconds:.1f} s")
+        database = OwnDatabase.filled(store, url, dataset)
+        _say(f"{dataset.name}, {dataset.size:,}, {store}: loaded in {database.fill_seconds:.1f} s")
+        results.first += measure_first_requests(database, dataset, _effort(dataset, options))
+        with database.start() as system:
             results.cases.append(measure_case(system, _effort(dataset, options)))
             if is_checked and system.own:
                 results.memory[system.case] = measure_memory(system.own, dataset, options.memory_questions)
@@ -115,10 +126,23 @@ def _measure_remote(results: Results, remote: Remote, options: argparse.Namespac
     for dataset in _datasets(options.datasets, options.sizes[:1]):
         system = remote.filled(dataset)
         _say(f"{system.case}: loaded in {system.fill_seconds:.1f} s")
+        results.first += measure_first_requests(Running(system), dataset, _effort(dataset, options))
         results.cases.append(measure_case(system, _effort(dataset, options)))
     if remote.kind == "warrant" and options.probe_pairs:
         urls = (remote.url, options.other_url or remote.url)
         results.staleness[remote.name] = probe_staleness(urls, remote.key, dataset, _probing(options))
+
+
+def _measure_openfga(results: Results, options: argparse.Namespace) -> None:
+    with postgres_databases() as new_database:
+        for dataset in _datasets(options.datasets, options.sizes[:1]):
+            for number, (name, caches) in enumerate(VARIANTS.items()):
+                url = new_database(f"{dataset.name.replace('-', '_')}_{number}")
+                database = fill_openfga_database(options.openfga_program, url, dataset, name, caches)
+                _say(f"{database.filled.case}: loaded in {database.filled.fill_seconds:.1f} s")
+                results.first += measure_first_requests(database, dataset, _effort(dataset, options))
+                with database.start() as system:
+                    results.cases.append(measure_case(system, _effort(dataset, options)))
 
 
 def _remote(options: argparse.Namespace) -> Remote | None:

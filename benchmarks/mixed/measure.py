@@ -9,7 +9,7 @@ from benchmarks.cores import machine_seconds
 from benchmarks.mixed.asks import Ask, Verdict, judged
 from benchmarks.mixed.generator import Driven, Schedule, closed_loop, constant_rate
 from benchmarks.mixed.latency import Latency, latency_of
-from benchmarks.mixed.mixes import CHECK, WRITE, mixes_of
+from benchmarks.mixed.mixes import CHECK, WRITE, WRITE_CHECKED, mixes_of
 from benchmarks.mixed.systems import System
 
 CONNECTIONS = 16
@@ -34,14 +34,14 @@ class Effort:
     questions: int
 
     def sampling(self, mix: str) -> int:
-        return self.sample_every if mix in (CHECK, WRITE) else 1
+        return self.sample_every if mix in (CHECK, WRITE, WRITE_CHECKED) else 1
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """`server_busy`, `load_busy` and `other_busy`: processor time in seconds a second, of the server, of the load, and
     of all other programs on the machine, databases included. If that of the server is not known it is None, and counts
-    as of others."""
+    as of others. `count`: of the answers."""
 
     rate: float
     latency: Latency
@@ -49,6 +49,12 @@ class Figures:
     load_busy: float
     other_busy: float
     verdict: Verdict
+    count: int
+
+    @property
+    def server_microseconds(self) -> float | None:
+        """Returns the processor time of the server for each request."""
+        return None if self.server_busy is None else self.server_busy / self.rate * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +108,8 @@ def measure_case(system: System, effort: Effort) -> Case:
     mixes = mixes_of(system.dataset, system.dialect, effort.questions)
     once = itertools.chain(mixes.first, *[mixes.once] * WARM_ROUNDS)
     closed_loop(system.url, once, CONNECTIONS, MAX_SECONDS)
-    loads = {name: _Load(system, asks, effort.seconds, effort.sampling(name)) for name, asks in mixes.endless.items()}
-    constants = _Load(system, itertools.repeat(Ask(system.dialect.constant)), effort.seconds, 0)
+    loads = {name: Load(system, asks, effort.seconds, effort.sampling(name)) for name, asks in mixes.endless.items()}
+    constants = Load(system, itertools.repeat(Ask(system.dialect.constant)), effort.seconds, 0)
     rounds = [_measure_round(constants, loads[CHECK]) for _ in range(ROUNDS)]
     share = statistics.median(one.check.rate / one.constant.rate for one in rounds)
     constant, check = _median([one.constant for one in rounds]), _median([one.check for one in rounds])
@@ -118,7 +124,7 @@ def measure_case(system: System, effort: Effort) -> Case:
     return Case(system, constant, share, measured, tails)
 
 
-def _measure_round(constants: "_Load", checks: "_Load") -> "_Round":
+def _measure_round(constants: "Load", checks: "Load") -> "_Round":
     """Both as fast as they go, then both at half the rate of the slower one in this round, which is the constant answer
     where checks take the fast path: on a busy machine it is another rate in each round."""
     constant, check = constants.closed(), checks.closed()
@@ -142,15 +148,18 @@ class _Round:
 
 
 @dataclass(frozen=True, slots=True)
-class _Load:
+class Load:
+    """Requests of one kind to a system; each measurement goes on where the last one stopped."""
+
     system: System
     asks: Iterator[Ask]
     seconds: float
     sample_every: int
+    connections: int = CONNECTIONS
 
     def closed(self) -> Figures:
         used = self._used()
-        driven = closed_loop(self.system.url, self.asks, CONNECTIONS, self.seconds, self.sample_every)
+        driven = closed_loop(self.system.url, self.asks, self.connections, self.seconds, self.sample_every)
         return self._figures(driven, used)
 
     def paced(self, possible: float) -> Figures:
@@ -168,4 +177,5 @@ class _Load:
         (used, machine), (used_before, machine_before) = self._used(), before
         busy = None if used is None or used_before is None else (used - used_before) / driven.seconds
         others = max(0.0, (machine - machine_before) / driven.seconds - (busy or 0.0) - driven.busy)
-        return Figures(driven.rate, latency_of(driven.latencies), busy, driven.busy, others, judged(driven.sampled))
+        verdict, count = judged(driven.sampled), len(driven.latencies)
+        return Figures(driven.rate, latency_of(driven.latencies), busy, driven.busy, others, verdict, count)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from benchmarks.mixed.comparison import compare, comparison_table, first_requests_table
+from benchmarks.mixed.first_requests import FirstRequests
 from benchmarks.mixed.latency import latency_of
 from benchmarks.mixed.measure import LOAD_SHARE, Case, Figures, Measured, tail_ratio
 from benchmarks.mixed.memory import Memory
@@ -39,6 +41,7 @@ class Results:
     """What has been measured so far; by store where there is one of each for a store."""
 
     cases: list[Case] = field(default_factory=list)
+    first: list[FirstRequests] = field(default_factory=list)
     workers: dict[str, list[WorkersCase]] = field(default_factory=dict)
     memory: dict[str, Memory] = field(default_factory=dict)
     staleness: dict[str, Staleness] = field(default_factory=dict)
@@ -47,6 +50,7 @@ class Results:
         """Wrong answers and stale ones."""
         mixes = (measured for case in self.cases for measured in case.mixes)
         wrong = sum(figures.verdict.wrong for measured in mixes for figures in (measured.closed, measured.paced))
+        wrong += sum(one.figures.verdict.wrong for one in self.first if one.figures is not None)
         return wrong + sum(found.violations.total() for found in self.staleness.values())
 
     def largest(self, store: str, dataset: str) -> Case | None:
@@ -57,6 +61,8 @@ class Results:
 def markdown(results: Results) -> str:
     """All tables; those with nothing in them are left out."""
     tables = [
+        first_requests_table(results.first),
+        comparison_table(compare(results.cases, results.first)),
         _closed_table(results.cases),
         _paced_table(results.cases),
         _tails_table(results.cases),

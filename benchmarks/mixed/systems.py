@@ -5,8 +5,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
 
 import msgspec
 
@@ -24,6 +25,7 @@ from benchmarks.mixed.warrant_api import WarrantApi, warrant_body
 from benchmarks.server import AUTHORIZATION, Server, serving
 
 FILL_SECONDS = 7_200
+PRELOADING = ("--graph-preload",)
 _CONNECTIONS = 8
 
 
@@ -45,14 +47,40 @@ class System:
         return f"{self.dataset.name}, {self.dataset.size:,}, {self.name}"
 
 
-@contextmanager
-def own_system(store: str, database_url: str, dataset: Dataset) -> Iterator[System]:
-    """Our own server with one worker on one core, on a database that `fill` filled."""
-    started = time.perf_counter()
-    fill(database_url, dataset)
-    took = time.perf_counter() - started
-    with serving(database_url) as server:
-        yield System(store, server.url, WarrantApi(), dataset, server.cpu_seconds, took, server)
+class Startable(Protocol):
+    """Something on which servers are started, with a data set in it. `can_preload`: they can fill their cache before
+    they answer."""
+
+    @property
+    def can_preload(self) -> bool: ...
+
+    def start(self, is_preloaded: bool = False) -> AbstractContextManager[System]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDatabase:
+    """A database of ours with a data set in it, on which servers are started."""
+
+    can_preload: ClassVar[bool] = True
+
+    store: str
+    url: str
+    dataset: Dataset = field(repr=False)
+    fill_seconds: float
+
+    @classmethod
+    def filled(cls, store: str, url: str, dataset: Dataset) -> "OwnDatabase":
+        """Fills an empty database. Raises CalledProcessError."""
+        started = time.perf_counter()
+        fill(url, dataset)
+        return cls(store, url, dataset, time.perf_counter() - started)
+
+    @contextmanager
+    def start(self, is_preloaded: bool = False) -> Iterator[System]:
+        """Our own server with one worker on one core. If it `is_preloaded`, it is ready when its cache is filled."""
+        with serving(self.url, flags=PRELOADING if is_preloaded else ()) as server:
+            api = WarrantApi()
+            yield System(self.store, server.url, api, self.dataset, server.cpu_seconds, self.fill_seconds, server)
 
 
 def fill(database_url: str, dataset: Dataset) -> None:
@@ -77,6 +105,18 @@ def nodes(new_database: NewDatabase, dataset: Dataset) -> Iterator[tuple[Server,
     fill(url, dataset)
     with serving(url, cores=(SERVER_CORE,)) as one, serving(url, cores=ALL_CORES) as other:
         yield one, other
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that runs already, and goes on."""
+
+    can_preload: ClassVar[bool] = False
+
+    system: System
+
+    def start(self, is_preloaded: bool = False) -> AbstractContextManager[System]:
+        return nullcontext(self.system)
 
 
 @dataclass(frozen=True, slots=True)
