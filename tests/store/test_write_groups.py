@@ -15,10 +15,11 @@ from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
 from magistrate.errors import NotFound, OutcomeUnknown, StoreUnavailable
-from magistrate.store.contract.lists import Slice, WarrantFilter
+from magistrate.store.contract.lists import Slice, Snapshot, WarrantFilter
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Once, Stamp
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store
-from magistrate.store.database import Execute, Observer, Script, Select, observe_nothing
+from magistrate.store.database import Execute, Observer, Rows, Script, Select, observe_nothing
+from magistrate.store.postgres.pipeline import Statement, StatementPipeline
 from magistrate.store.postgres.writer import KEYS_AT_ONCE
 from magistrate.store.scripts.script_runs import MAX_UNSENT_VALUES, WRITES_AT_ONCE
 from magistrate.store.sql.insertions import ROWS_AT_ONCE, insert_rows
@@ -33,6 +34,7 @@ from tests.store.written_warrants import anything_goes, new
 pytestmark = pytest.mark.anyio
 
 STAMP = Stamp("ann", 1)
+PAUSE_SECONDS = 0.2
 TABLES = ("warrant", "warrant_pattern", "policy", "object", "object_type", "change", "revision", "idempotency")
 RESET = f"""
 {"; ".join(f"DELETE FROM {table}" for table in TABLES)};
@@ -133,6 +135,47 @@ async def test_a_group_takes_few_writes_that_look_up_many_keys(url: str) -> None
 
         assert [getattr(outcome, "revision", None) for outcome in outcomes] == [1, 2, 3, 4, 5]
         assert commits.count == 3
+
+
+async def test_members_that_name_the_same_new_objects_take_the_round_trips_of_one(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a member inserts is not looked up again by those behind it."""
+    sent: list[int] = []
+    run = StatementPipeline.run
+
+    async def count(pipeline: StatementPipeline, statements: Sequence[Statement]) -> list[Rows]:
+        sent.append(len(statements))
+        return await run(pipeline, statements)
+
+    monkeypatch.setattr(StatementPipeline, "run", count)
+    async with opened(url) as store:
+        sent.clear()
+        for ids in (["first"], [f"d-{number // 10}" for number in range(30)]):
+            outcomes = await write_together(store, [grant(warrant(name, f"u-{n % 5}")) for n, name in enumerate(ids)])
+            assert {type(outcome) for outcome in outcomes} == {Snapshot}
+            sent.append(0)
+
+    assert sent.index(0) * 2 == len(sent) - 2
+
+
+async def test_the_time_for_which_the_head_is_locked_has_the_lookups_but_not_the_wait(url: str) -> None:
+    async with opened(url) as store:
+        with connected(url) as holder_of_objects:
+            holder_of_objects.execute("LOCK TABLE object")
+            with connected(url) as holder:
+                holder.execute("SELECT * FROM head FOR UPDATE")
+                task = asyncio.ensure_future(put("one")(store))
+                await wait_for_writer(url)
+                await asyncio.sleep(PAUSE_SECONDS)
+            await wait_for_writer(url)
+            await asyncio.sleep(PAUSE_SECONDS)
+        await task
+
+        locks = store.head_locks
+        assert locks.waits.seconds > PAUSE_SECONDS
+        assert locks.holds.seconds > PAUSE_SECONDS
+        assert sum(locks.holds.counts) == sum(locks.waits.counts) == 1
 
 
 async def test_what_one_member_raises_is_its_own(url: str) -> None:

@@ -4,7 +4,7 @@ A script is a generator: it yields the statements to run and is sent their rows,
 that is driven from a thread (SQLite) and one that is awaited (PostgreSQL). Steps are structs: a write makes some ten of
 them."""
 
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -21,6 +21,10 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 Rows = list[Row]
 
+Changes = Mapping[str, Mapping[tuple[str, ...], Rows | None]]
+"""Holds the keys whose rows a statement changes, by the statement that finds them, each with the rows that are found
+then; None if that has to be looked up."""
+
 
 class Select(msgspec.Struct, frozen=True):
     """Runs a query once for each set of values; the script is sent one list of rows for each set, in order. `store` is
@@ -35,12 +39,12 @@ class Execute(msgspec.Struct, frozen=True):
     """Runs a statement once for each set of values, in order; the script is sent an empty list. Without a set,
     nothing is run.
 
-    `changes` has the keys whose rows it changes, by the statement that finds them: other writes that look up none of
-    these keys find the same as before. None means that it may change anything. `store` is as in Select."""
+    Writes that look up none of the keys in `changes` find the same as before. None means that it may change anything.
+    `store` is as in Select."""
 
     sql: str
     values: Sequence[tuple[Parameter, ...]]
-    changes: Mapping[str, Collection[tuple[str, ...]]] | None = None
+    changes: Changes | None = None
     store: int | None = None
 
 
@@ -75,7 +79,7 @@ Script = Generator[Step, list[Rows], T]
 ScriptStart = Callable[[Revision], Script[T]]
 """Begins a script, given the newest revision."""
 
-NOTHING: Mapping[str, Collection[tuple[str, ...]]] = {}
+NOTHING: Changes = {}
 """States the changes of a statement that changes no row that a Find finds."""
 
 Observer = Callable[[str], None]

@@ -153,7 +153,7 @@ _STORE = (
     _histogram(
         "head_lock_seconds",
         "Time for which groups of writes waited for the lock that lines up writers (wait), and had it (hold). On "
-        "PostgreSQL it is that of the store, and the wait has a round trip; on SQLite it is that of the file.",
+        "PostgreSQL it is that of the store, and holding it has a round trip more; on SQLite it is that of the file.",
         "Lock of writers",
         "phase",
     ),

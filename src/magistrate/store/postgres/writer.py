@@ -62,7 +62,7 @@ from magistrate.store.sql.dialect import (
 )
 from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, OPEN_HEAD
 from magistrate.store.sql.insertions import join_insertions
-from magistrate.store.sql.postgres import BEGIN_WRITE, CONTROL, find_each, number_placeholders
+from magistrate.store.sql.postgres import BEGIN_WRITE, CONTROL, READ_WAIT, find_each, number_placeholders
 
 KEYS_AT_ONCE = 2_000
 """Limits the keys that the writes of a group look up first: one that exceeds it is the last, so that writes of many
@@ -94,6 +94,9 @@ class GroupTransaction:
         self._logged: list[Row] | None = []
         self._keys = 0
         self._yielded_at = time.monotonic()
+        self.locked_at = 0.0
+        """Is the monotonic time from which on the head may have been locked; the way of the statement to the server
+        counts as well."""
         self.statements = 0
         """Counts what the scripts run, without what begins and ends the transaction."""
         self._recording: GroupRecording | None = None
@@ -110,15 +113,17 @@ class GroupTransaction:
 
     async def begin(self, writes: Iterable[QueuedWrite], expected: Revision) -> float:
         """Begins the transaction, and looks up in the same round trip what these writes look up first. `expected` is
-        likely to be the newest revision. Returns the seconds that the round trip took, with the wait for the lock."""
+        likely to be the newest revision. Returns the seconds for which the server waited for the lock."""
         await self._run_ahead(writes, expected)
-        sent_at = time.monotonic()
-        _, rows = await self._look_up(self._ahead.values(), [(BEGIN_WRITE, ()), self._bind(LOCK_HEAD)])
+        first, sent_at = [(BEGIN_WRITE, ()), self._bind(LOCK_HEAD), (READ_WAIT, ())], time.monotonic()
+        _, rows, [(waited_us,)] = await self._look_up(self._ahead.values(), first)
         if not rows:
             raise StoreDeleted
         self.head = self._sent_head = self.head_before = read_head(rows[0])
         self._model_revision = Revision(rows[0][3])
-        return time.monotonic() - sent_at
+        waited = float(waited_us) / 1_000_000
+        self.locked_at = min(sent_at + waited, time.monotonic())
+        return waited
 
     async def run(self, writes: Sequence[QueuedWrite]) -> list[WriteResult]:
         """Runs the writes, or as many of the first as one transaction takes, each after the newest revision that those
@@ -195,7 +200,7 @@ class GroupTransaction:
         if run.move is not None:
             self.head = self.head.move(run.move)
             self.written.append(run.move.newest)
-        self._memo.invalidate(run.changed)
+        self._memo.apply(run.changed)
         if self._logged is not None:
             is_all = not (run.moves_model or run.may_change_all)
             self._logged = [*self._logged, *run.logged] if is_all else None
@@ -415,12 +420,12 @@ class GroupWriter:
         if not self._take_waiting():
             return []
         transaction.record(self._group)
-        self._shared.head_locks.waits.count(await transaction.begin(self._group, self._head))
-        locked_at = time.monotonic()
+        locks = self._shared.head_locks
+        locks.waits.count(await transaction.begin(self._group, self._head))
         try:
             return await self._run_locked(transaction)
         finally:
-            self._shared.head_locks.holds.count(time.monotonic() - locked_at)
+            locks.holds.count(time.monotonic() - transaction.locked_at)
 
     async def _run_locked(self, transaction: GroupTransaction) -> list[WriteResult] | None:
         if not self._take_waiting():

@@ -124,7 +124,7 @@ def _end_warrants(cascade: _Cascade, ref: ObjectRef, at: int, revision: Revision
         has_any_expired = has_any_expired or any(has_expired(row, at) for row in rows)
     if not effects:
         return effects
-    changes = {WARRANT.find: [effect.key for effect in effects]} if len(effects) <= READ_AT_ONCE else None
+    changes = {WARRANT.find: dict.fromkeys(effect.key for effect in effects)} if len(effects) <= READ_AT_ONCE else None
     if has_any_expired:
         yield Execute(cascade.end_expired, [(revision, revision, ref.id, ref.type, at)], changes)
     yield Execute(cascade.end, [(revision, ref.id, ref.type)], changes)

@@ -16,7 +16,6 @@ from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import KnownRevisions
 from magistrate.store.database import (
     Execute,
-    Find,
     FindTogether,
     Observer,
     Row,
@@ -110,9 +109,9 @@ class LookupMemo:
     def has(self, place: Place) -> bool:
         return place in self._rows
 
-    def take(self, find: Find) -> Rows:
-        """Returns the rows of all keys, each of which must be remembered."""
-        return [row for key in find.keys for row in self._rows[find.statement, key]]
+    def take(self, place: Place) -> Rows:
+        """Returns the rows of a lookup that is remembered."""
+        return self._rows[place]
 
     def remember(self, statement: str, keys: Iterable[tuple[str, ...]], rows: Iterable[Row]) -> None:
         width = 0
@@ -122,10 +121,14 @@ class LookupMemo:
         for row in rows:
             self._rows[statement, row[:width]].append(row)
 
-    def invalidate(self, places: Collection[Place]) -> None:
-        self.changed.update(places)
-        for place in places:
-            self._rows.pop(place, None)
+    def apply(self, changes: Mapping[Place, Rows | None]) -> None:
+        """Remembers what is found after these changes."""
+        self.changed.update(changes)
+        for place, rows in changes.items():
+            if rows is None:
+                self._rows.pop(place, None)
+            else:
+                self._rows[place] = rows
 
     def invalidate_all(self) -> None:
         self._rows.clear()
@@ -144,7 +147,8 @@ class ScriptRun(Generic[T]):
         self.error: Exception | None = None
         self.move: HeadMove | None = None
         """Says which revision the script made, if any."""
-        self.changed: set[Place] = set()
+        self.changed: dict[Place, Rows | None] = {}
+        """Has the lookups that the script changes, with the rows that are found then, if that is known."""
         self.may_change_all = False
         self.logged: list[Row] = []
         """Has the rows on warrants that the script adds to the change log."""
@@ -169,7 +173,7 @@ class ScriptRun(Generic[T]):
         missing: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         if isinstance(self.step, FindTogether) and not self._reads_own_changes(self.step):
             for find in self.step.finds:
-                missing[find.statement] += (key for key in find.keys if not self._memo.has((find.statement, key)))
+                missing[find.statement] += (key for key in find.keys if self._is_missing((find.statement, key)))
         return {statement: keys for statement, keys in missing.items() if keys}
 
     def advance(self) -> None:
@@ -217,10 +221,16 @@ class ScriptRun(Generic[T]):
         if not isinstance(step, FindTogether) or self._reads_own_changes(step):
             return None
         places = {(find.statement, key) for find in step.finds for key in find.keys}
+        if self.changed:
+            places.difference_update(self.changed)
         if not all(map(self._memo.has, places)):
             return None
         self._looked_up |= places
-        return [self._memo.take(find) for find in step.finds]
+        return [[row for key in find.keys for row in self._take((find.statement, key))] for find in step.finds]
+
+    def _take(self, place: Place) -> Rows:
+        own = self.changed.get(place)
+        return self._memo.take(place) if own is None else own
 
     def _note(self, step: Execute) -> None:
         if step.sql == MOVE_HEAD:
@@ -234,9 +244,14 @@ class ScriptRun(Generic[T]):
         if step.changes is None:
             self.may_change_all = True
         else:
-            self.changed.update((find, key) for find, keys in step.changes.items() for key in keys)
+            for find, rows in step.changes.items():
+                self.changed.update(((find, key), there) for key, there in rows.items())
+
+    def _is_missing(self, place: Place) -> bool:
+        return place not in self.changed and not self._memo.has(place)
 
     def _reads_own_changes(self, step: FindTogether) -> bool:
+        """Returns whether the step finds what the script has changed itself, without saying what is found then."""
         return self.may_change_all or any(
-            (find.statement, key) in self.changed for find in step.finds for key in find.keys
+            self.changed.get((find.statement, key), []) is None for find in step.finds for key in find.keys
         )

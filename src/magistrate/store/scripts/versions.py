@@ -17,7 +17,7 @@ from magistrate.errors import KeyReused, NotFound, RevisionLost
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS, Once, Stamp
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Script, Select
+from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql.head import MOVE_EXPIRY, MOVE_HEAD
@@ -100,9 +100,9 @@ def write(
     if stamp.once is not None:
         key = (stamp.once.owner, stamp.once.key)
         rows = msgspec.json.encode(outcome.rows).decode()
-        yield Execute(DELETE_ONCE, [key], {FIND_ONCE: [key]})
+        yield Execute(DELETE_ONCE, [key], {FIND_ONCE: {key: []}})
         kept = (*key, stamp.once.fingerprint, revision, rows, stamp.at)
-        yield Execute(KEEP_ONCE, [kept], {FIND_ONCE: [key]})
+        yield Execute(KEEP_ONCE, [kept], {FIND_ONCE: {key: [kept]}})
     return Snapshot(revision, outcome.rows)
 
 
@@ -204,8 +204,8 @@ def put(
     existing = yield from find(table, [key for key in contents if key not in fresh])
     stored: dict[Key, T] = {}
     effects: list[Effect] = []
-    ended: list[tuple[Parameter, ...]] = []
-    inserted: list[tuple[Parameter, ...]] = []
+    ended: list[Row] = []
+    inserted: list[Row] = []
     for key, content in contents.items():
         row = existing.get(key)
         if row is None and must_exist:
@@ -220,11 +220,11 @@ def put(
         else:
             effects.append(Effect("created", table.kind, key, after=content))
         inserted.append((*key, content, created_at, revision))
-    changes = {table.statements.find: [effect.key for effect in effects]}
     if ended:
-        yield Execute(table.statements.end, ended, changes)
+        yield Execute(table.statements.end, ended, {table.statements.find: {row[1:]: [] for row in ended}})
     if inserted:
-        yield Execute(table.statements.insert, inserted, changes)
+        there: dict[Key, Rows | None] = {row[: table.key_length]: [row[:-1]] for row in inserted}
+        yield Execute(table.statements.insert, inserted, {table.statements.find: there})
     return stored, effects
 
 
@@ -241,7 +241,8 @@ def end(
         if row is None or not exists(row):
             raise table.missing(key)
         effects.append(Effect("deleted", table.kind, key, before=row[-2]))
-    yield Execute(table.statements.end, [(revision, *key) for key in named], {table.statements.find: named})
+    gone: dict[Key, Rows | None] = {key: [] for key in named}
+    yield Execute(table.statements.end, [(revision, *key) for key in named], {table.statements.find: gone})
     return effects
 
 

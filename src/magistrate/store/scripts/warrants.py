@@ -136,7 +136,7 @@ def insert_all(
     if plan.expired:
         yield _end_rows(END_EXPIRED_WARRANT, (revision, revision), plan.expired)
     if plan.rows:
-        yield Execute(WARRANT.insert, plan.rows, {WARRANT.find: list(plan.inserted)})
+        yield Execute(WARRANT.insert, plan.rows, {WARRANT.find: {key: [row] for key, row in plan.inserted.items()}})
     existing = set(map(itemgetter(slice(OBJECTS.key_length)), known_objects))
     missing: dict[Key, str | None] = dict.fromkeys(filterfalse(existing.__contains__, objects))
     stored.update(plan.inserted)
@@ -149,7 +149,7 @@ def insert_all(
 def _end_rows(statement: str, values: Row, rows: Iterable[Row]) -> Execute:
     """Returns a step that ends warrants, given as rows with the columns of `build_warrant`, by their numbers."""
     ended = list(rows)
-    return Execute(statement, [(*values, row[7]) for row in ended], {WARRANT.find: [row[:7] for row in ended]})
+    return Execute(statement, [(*values, row[7]) for row in ended], {WARRANT.find: {row[:7]: [] for row in ended}})
 
 
 @dataclass(slots=True)
@@ -212,7 +212,7 @@ def insert_warrants(rows: Iterable[Row], at: int, revision: Revision, only_missi
     inserted = [(*row[:8], at if row[8] is None else row[8], revision, *row[9:]) for row in rows]
     if inserted:
         statement = INSERT_MISSING_WARRANT if only_missing else WARRANT.insert
-        yield Execute(statement, inserted, {WARRANT.find: [row[:7] for row in inserted]})
+        yield Execute(statement, inserted, {WARRANT.find: {row[:7]: None for row in inserted}})
 
 
 def end_expired(head: Revision, stamp: Stamp, most: int) -> Script[int]:
@@ -253,7 +253,7 @@ def delete_matches(head: Revision, matches: Sequence[Warrant], stamp: Stamp) -> 
 def _end_matches(matches: Sequence[Warrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
     keys = [(*warrant.names, policy_digest(warrant.policy)) for warrant in matches]
     matched = [(revision, warrant.number, stamp.at) for warrant in matches]
-    yield Execute(END_MATCHED_WARRANT, matched, {WARRANT.find: keys})
+    yield Execute(END_MATCHED_WARRANT, matched, {WARRANT.find: dict.fromkeys(keys)})
     [rows] = yield Select(NUMBERS_ENDED, [(revision,)])
     ended = {number for (number,) in rows}
     return [
@@ -309,7 +309,7 @@ def insert_patterns(patterns: Iterable[Key], stored: Rows, revision: Revision) -
     """Stores those of the patterns that are not known."""
     new = [pattern for pattern in patterns if pattern not in stored]
     if new:
-        yield Execute(INSERT_PATTERN, new, {FIND_PATTERN: new})
+        yield Execute(INSERT_PATTERN, new, {FIND_PATTERN: {pattern: [pattern] for pattern in new}})
         yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
 
 

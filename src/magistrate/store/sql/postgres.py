@@ -43,7 +43,9 @@ POSTGRES = Dialect(
 
 # The level is said with each BEGIN: a stricter default of the database would make writers that wait for the head fail.
 BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
-CONTROL = frozenset((BEGIN_WRITE, LOCK_HEAD, SAVEPOINT, ROLL_BACK_TO_SAVEPOINT, RELEASE, COMMIT))
+READ_WAIT = "SELECT (extract(epoch FROM clock_timestamp() - transaction_timestamp()) * 1000000)::bigint"
+"""Returns for how many microseconds the transaction has existed: behind LOCK_HEAD, how long it waited for the lock."""
+CONTROL = frozenset((BEGIN_WRITE, LOCK_HEAD, READ_WAIT, SAVEPOINT, ROLL_BACK_TO_SAVEPOINT, RELEASE, COMMIT))
 """Holds the statements of a write's transaction that are none of its script."""
 
 NEXT_MOVED = "pg_current_xact_id()::text::bigint"
