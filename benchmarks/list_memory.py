@@ -101,7 +101,7 @@ async def measure_list_memory(url: str, dataset: Dataset, name: str, users: int 
     for user in Random(SEED).sample(range(dataset.size // 10), count):
         for _ in range(2):  # the second time, what the list depends on is cached
             await list_page(context, QueryRequest(read_query(query.format(user)), {}), wanted, NO_DEMAND)
-    graph = context.caches.graph.find_newest()
+    graph = context.caches.graph.current_graph(NO_DEMAND)
     assert graph is not None
     warrants, ids = sum(index.entries.count_warrants() for index in graph.adjacency), graph.adjacency.count_ids()
     before = meter()

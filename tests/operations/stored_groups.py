@@ -8,7 +8,6 @@ import pytest
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.names import Revision
-from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import StoredRow
@@ -20,6 +19,7 @@ from magistrate.store.contract.lists import Snapshot
 from magistrate.store.postgres.database import PostgresDatabase
 from magistrate.wiring.contexts import context_of
 from tests.memory_source import model_of
+from tests.operations.stored_warrants import LATEST
 from tests.running import settings_for
 from tests.scenario_runs import new
 
@@ -64,8 +64,9 @@ async def revoke(ctx: Context, *written: str) -> Revision:
 
 
 async def page_of(ctx: Context, q: str, **parameters: str) -> Snapshot[Page[StoredRow]]:
+    """Returns a page at the newest revision, so that what is read does not depend on the time that has passed."""
     wanted = read_page_request(QUERY_LIST, parameters, ctx.store.identity)
-    return await list_page(ctx, QueryRequest(read_query(q), {}), wanted, NO_DEMAND)
+    return await list_page(ctx, QueryRequest(read_query(q), {}), wanted, LATEST)
 
 
 def ids(page: Page[StoredRow]) -> list[str]:

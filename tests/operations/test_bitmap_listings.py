@@ -1,6 +1,5 @@
 """Lists computed with bitmaps over real stores: what is cached follows every write, and a write costs little of it."""
 
-import asyncio
 import random
 from dataclasses import replace
 from typing import Any
@@ -110,21 +109,7 @@ async def test_a_list_from_the_cache_reads_no_warrant_but_those_of_its_page(
     assert database.reads == len([*reads_of_news(database), "the warrants of the rows", "their meta"])
 
 
-async def test_repeated_pages_take_no_statement_but_one_for_news_which_those_that_wait_share(
-    counted: tuple[Context, CountingDatabase],
-) -> None:
-    ctx, database = counted
-    await fill(ctx, 9)
-    first = await page_of(ctx, SEES)
-    database.reads = 0
-
-    pages = await asyncio.gather(*(page_of(ctx, SEES) for _ in range(16)))
-
-    assert [*pages] == [first] * 16
-    assert database.reads == len(reads_of_news(database))
-
-
-async def test_a_kept_page_is_never_older_than_what_another_process_has_written(
+async def test_a_kept_page_is_never_older_than_what_another_process_has_written_if_the_newest_is_demanded(
     ctx: Context, database_url: str
 ) -> None:
     seen = await fill(ctx, 3)

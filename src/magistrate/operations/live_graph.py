@@ -167,7 +167,6 @@ class LiveGraph:
         """Identifies the revision of the graph."""
         self._following_ahead: asyncio.Task[None] | None = None
         self._fetching_ahead: asyncio.Task[None] | None = None
-        self._following_next: asyncio.Task[Graph] | None = None
         self._waiting_since: float | None = None
         self._begun = 0
         self._done = 0
@@ -222,7 +221,7 @@ class LiveGraph:
     @property
     def has_reads_ahead(self) -> bool:
         """Returns whether a task reads that goes on without the requests that wait for it."""
-        tasks = (self._following_ahead, self._fetching_ahead, self._following_next)
+        tasks = (self._following_ahead, self._fetching_ahead)
         return any(task is not None for task in tasks)
 
     def evict(self) -> None:
@@ -248,21 +247,6 @@ class LiveGraph:
     def find_graph(self, at: Revision) -> Graph | None:
         """Returns the graph if it is at this revision."""
         return self._graph if self._graph is not None and self._graph.revision == at else None
-
-    def find_newest(self) -> Graph | None:
-        """Returns the graph if it is known to be at the newest revision of the store. Raises StoreUnavailable."""
-        return self._graph if self._graph is not None and self._store.is_newest(self._mark) else None
-
-    async def follow_to_newest(self) -> Graph:
-        """Returns the graph at a revision that was the newest after this was called. Where that takes a statement, all
-        that wait share it. Raises StoreUnavailable."""
-        if (graph := self.find_newest()) is not None:
-            return graph
-        if self._following_next is None:
-            self._following_next = asyncio.create_task(self._follow_next())
-            self._following_next.add_done_callback(self._end_following_next)
-        with open_span(FOLLOW):
-            return await asyncio.shield(self._following_next)  # it goes on for the others if one of them is cancelled
 
     async def follow_to(self, freshness: Freshness, patterns: Set[WarrantPattern] = NO_PATTERNS) -> Graph:
         """Returns a graph whose model has these patterns, as fresh as required. Raises InvalidParameter if the token is
@@ -309,7 +293,7 @@ class LiveGraph:
     def _is_fresh(self, graph: Graph, freshness: Freshness) -> bool:
         """Returns whether the graph is as fresh as required. Starts following the store in the background when it is
         aging."""
-        if freshness.newest:
+        if freshness.newest and not self._store.is_newest(self._mark):
             return False
         staleness = self._store.staleness(self._mark)
         if staleness == Staleness.STALE:
@@ -344,23 +328,6 @@ class LiveGraph:
                 await self._follow()
             assert self._graph is not None
             return self._graph
-
-    async def _follow_next(self) -> Graph:
-        """Follows the store as soon as no other task does. Requests that arrive after it has begun need another such
-        task."""
-        async with self._following_store():
-            self._following_next = None
-            await self._follow()
-        assert self._graph is not None
-        return self._graph
-
-    def _end_following_next(self, ended: asyncio.Task[Graph]) -> None:
-        """Discards a task that failed before it could begin. Its error is retrieved: if all that waited for it were
-        cancelled, asyncio would log that nobody did."""
-        if self._following_next is ended:
-            self._following_next = None
-        if not ended.cancelled():
-            ended.exception()
 
     async def _follow_ahead(self) -> None:
         """Follows the store ahead of time, so that no request has to wait for it, or has it in its trace."""

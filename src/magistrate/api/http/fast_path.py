@@ -216,10 +216,10 @@ class FastPath:
         return BegunRequest(head, service, caller, context)
 
     def _is_answerable(self, service: Service, context: Context, route: Route) -> bool:
-        """Returns whether lists are not refused now, and one, which is at the newest revision, need not wait to know
-        it. Raises StoreUnavailable."""
+        """Returns whether lists are not refused now, and one without a token need not wait to know which revision it is
+        at. Raises StoreUnavailable."""
         is_full = service.admissions.by_scope[route.scope].is_full
-        return not is_full and context.caches.graph.find_newest() is not None
+        return not is_full and context.caches.graph.current_graph(NO_DEMAND) is not None
 
     def _find_refusal(self, method: str, path: str, headers: RawHeaders) -> "PendingRefusal | None":
         """Returns a refusal if the service has more requests of this kind than it can answer. Its key is not read."""

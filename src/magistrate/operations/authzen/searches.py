@@ -67,7 +67,7 @@ async def list_entities(
     """Returns a page of ids, sorted. There are none if a type is not defined.
 
     Raises BudgetExceeded, and what `read_page` raises."""
-    read = partial(_read_entities, ctx, search)
+    read = partial(_read_entities, ctx, search, freshness)
     listed = await read_page(kind, page_request, freshness, ctx.store, read=read)
     page = listed.value
     ids = [row.id for row in page.rows if row.id != WILDCARD]
@@ -75,11 +75,11 @@ async def list_entities(
 
 
 async def _read_entities(
-    ctx: Context, search: EntitySearch, bounds: Slice, at: Revision | None
+    ctx: Context, search: EntitySearch, freshness: Freshness, bounds: Slice, at: Revision | None
 ) -> Snapshot[PageSlice[QueryRow]]:
     request = QueryRequest(search.as_query(), search.context, reads=search.reads)
     try:
-        rows = await read_slice(ctx, request, bounds, at)
+        rows = await read_slice(ctx, request, bounds, at, freshness)
     except NotFound:
         newest = await read_state(ctx, at, NO_DEMAND)
         return Snapshot(newest.revision, PageSlice((), precedes=False, follows=False))

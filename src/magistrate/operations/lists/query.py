@@ -51,7 +51,7 @@ async def list_page(
 
     Raises NotFound if a type in the query is not defined, BudgetExceeded, InvalidParameter if a contextual warrant
     could not be written, and what `read_page` raises."""
-    page_read, kind = _PageRead(ctx, request), kind or query_kind(request.contextual)
+    page_read, kind = _PageRead(ctx, request, freshness), kind or query_kind(request.contextual)
     if page_request.at is None:
         newest = await page_read.find_newest()
         page = page_read.find_kept_page(kind, page_request, freshness, newest.revision)
@@ -65,27 +65,29 @@ async def list_page(
 def find_kept_page(
     ctx: Context, request: QueryRequest, page_request: PageRequest, freshness: Freshness
 ) -> Snapshot[Page[StoredRow]] | None:
-    """Returns the page if it is kept, and it is known without waiting that nothing was written since. Raises
+    """Returns the page if it is kept, and it is known without waiting that it is as fresh as required. Raises
     InvalidParameter if the token is from the future, StoreUnavailable."""
-    graph = ctx.caches.graph.find_newest() if page_request.at is None and not request.contextual else None
+    is_kept = page_request.at is None and not request.contextual
+    graph = ctx.caches.graph.current_graph(freshness) if is_kept else None
     if graph is None:
         return None
-    return _PageRead(ctx, request).find_kept_page(QUERY_LIST, page_request, freshness, graph.revision)
+    return _PageRead(ctx, request, freshness).find_kept_page(QUERY_LIST, page_request, freshness, graph.revision)
 
 
 async def read_slice(
-    ctx: Context, request: QueryRequest, bounds: Slice, at: Revision | None
+    ctx: Context, request: QueryRequest, bounds: Slice, at: Revision | None, freshness: Freshness
 ) -> Snapshot[PageSlice[QueryRow]]:
-    """Returns a slice of the rows at this revision, or at the newest. Raises like `list_page`."""
-    return await _PageRead(ctx, request).read_slice(bounds, at=at)
+    """Returns a slice of the rows at this revision, or as fresh as required. Raises like `list_page`."""
+    return await _PageRead(ctx, request, freshness).read_slice(bounds, at=at)
 
 
 class _PageRead:
     """Reads one page, and what belongs to its rows."""
 
-    def __init__(self, ctx: Context, request: QueryRequest) -> None:
+    def __init__(self, ctx: Context, request: QueryRequest, freshness: Freshness) -> None:
         self._ctx = ctx
         self._request = request
+        self._freshness = freshness
         self._now = ctx.now() if request.now is None else request.now
         context = [request.context, request.now, request.reads is not None]
         encoded = msgspec.json.encode(context, order="deterministic")
@@ -97,9 +99,10 @@ class _PageRead:
         self._total = 0
 
     async def find_newest(self) -> NewestRevision:
-        """Returns the newest revision, which the page is read at."""
+        """Returns the revision that the page is read at: that of the graph cache if it is as fresh as required, as for
+        checks."""
         if self._ctx.caches.graph.is_enabled:
-            graph = await self._ctx.caches.graph.follow_to_newest()
+            graph = await self._ctx.caches.graph.follow_to(self._freshness)
             self._newest = NewestRevision(graph.revision, graph.model.revision)
         else:
             self._newest = await self._find_revision(None)
