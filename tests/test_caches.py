@@ -52,6 +52,7 @@ FIXED = {
     "engine/policy/access.py _take_member": "1,024 names of up to 4 KiB",
     "engine/policy/texts.py": "80 compiled expressions of up to 512 KiB",
     "operations/models/compiled_models.py CompiledModels": "holds what the models of open stores use",
+    "operations/graph_filling.py GraphFiller": "one entry for each open context",
     "operations/scheduling.py": "one entry for each event loop",
     "operations/watch/access_feed.py": "one entry for each open context",
     "operations/stores/contexts.py StoreContexts": "500 contexts of stores, of up to 50 KB each",

@@ -623,8 +623,8 @@ async def test_rows_are_cached_in_steps_when_the_time_is_up(node: Node, monkeypa
         nonlocal turns
         turns += 1
 
-    monkeypatch.setattr("magistrate.operations.live_graph.is_time_up", lambda: True)
-    monkeypatch.setattr("magistrate.operations.live_graph.checkpoint", count_checkpoint)
+    monkeypatch.setattr("magistrate.operations.scheduling.is_time_up", lambda: True)
+    monkeypatch.setattr("magistrate.operations.scheduling.checkpoint", count_checkpoint)
     fetches = node.ctx.caches.graph.counts.fetches
 
     assert await node.allowed("folder:f#viewer@user:bob") is False

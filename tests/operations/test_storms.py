@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, NamedTuple
 
 import pytest
@@ -12,12 +12,15 @@ import pytest
 from benchmarks.counting import counting_store
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.operations import graph_filling, scheduling
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.graph_filling import GraphFiller
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
 from magistrate.operations.paging import PageRequest
+from magistrate.operations.scheduling import running_beside
 from magistrate.store.contract.lists import Slice
 from magistrate.wiring.contexts import context_of
 from tests import oracle, oracle_queries
@@ -133,12 +136,27 @@ def expected(model: Mapping[str, Any], stored: Sequence[Warrant], asked: Questio
     return tuple(sorted((row.type, row.id, row.relation, row.is_implicit) for row in rows))
 
 
+@asynccontextmanager
+async def filling(nodes: Sequence[Node], monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """Fills the graph caches of these processes all the time, whatever else they do."""
+    monkeypatch.setattr(graph_filling, "LOOK_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(graph_filling, "PASS_SHARE", 0)
+    monkeypatch.setattr(graph_filling, "PAGE_OBJECTS", 2)  # so that there are many reads to write between
+    monkeypatch.setattr(scheduling, "IDLE_SLICE_NANOSECONDS", 0)
+    monkeypatch.setattr(scheduling, "IDLE_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(scheduling, "BUSY_NANOSECONDS", 10**9)
+    async with running_beside(*(GraphFiller([node.ctx]).run() for node in nodes)):
+        yield
+
+
 @pytest.mark.parametrize(
-    ("cache_bytes", "least_hits"),
-    [(100_000_000, 100), (20_000, 10), (0, 0)],
-    ids=["cached", "tiny-cache", "not-cached"],
+    ("cache_bytes", "least_hits", "is_filled"),
+    [(100_000_000, 100, False), (100_000_000, 100, True), (20_000, 10, False), (20_000, 10, True), (0, 0, False)],
+    ids=["cached", "filled", "tiny-cache", "tiny-filled", "not-cached"],
 )
-async def test_each_answer_is_that_of_the_revision_it_names(stormy_nodes: tuple[Node, Node], least_hits: int) -> None:
+async def test_each_answer_is_that_of_the_revision_it_names(
+    stormy_nodes: tuple[Node, Node], least_hits: int, is_filled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answers: list[Answer] = []
     writing = True
 
@@ -153,10 +171,11 @@ async def test_each_answer_is_that_of_the_revision_it_names(stormy_nodes: tuple[
             await asyncio.sleep(0)  # answers from the cache wait for nothing
 
     # Two for each process.
-    askers = [asyncio.create_task(ask(node, seed)) for seed, node in enumerate(stormy_nodes * 2)]
-    await asyncio.gather(*(change_warrants(node, seed) for seed, node in enumerate(stormy_nodes)))
-    writing = False
-    await asyncio.gather(*askers)
+    async with filling(stormy_nodes if is_filled else (), monkeypatch):
+        askers = [asyncio.create_task(ask(node, seed)) for seed, node in enumerate(stormy_nodes * 2)]
+        await asyncio.gather(*(change_warrants(node, seed) for seed, node in enumerate(stormy_nodes)))
+        writing = False
+        await asyncio.gather(*askers)
 
     assert len({one.revision for one in answers}) > 20
     hits = sum(node.ctx.caches.graph.counts.hits for node in stormy_nodes)

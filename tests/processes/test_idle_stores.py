@@ -11,7 +11,8 @@ from tests.processes.forked_service import ForkedService
 from tests.running import KEY, Client
 
 USED_STORES = 60
-SETTLING_SECONDS, IDLE_SECONDS = 1.5, 3.0
+SETTLING_SECONDS, IDLE_SECONDS = 4.0, 3.0
+"""Set how long the caches of all stores may take to be filled, and how long statements are counted afterwards."""
 ROUNDING = 3
 """Allows for a period of each poll that begins or ends at the border of the time."""
 

@@ -233,6 +233,11 @@ class Settings:
         "is kept",
         within=(0, 1_099_511_627_776),
     )
+    graph_filling: bool = define(
+        True,
+        "whether each worker reads what the stores have into its cache while it is idle, up to half of what fits; "
+        "otherwise only what checks need is cached",
+    )
     graph_preload: bool = define(
         False, "whether each worker reads what the stores have into its cache before it is ready, as far as that fits"
     )

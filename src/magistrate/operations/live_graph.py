@@ -26,7 +26,8 @@ from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.models.cache import Models
 from magistrate.operations.runs import free_in_steps
-from magistrate.operations.scheduling import SharedLock, checkpoint, is_time_up, limit_work
+from magistrate.operations.scheduling import SHARED_PACE, Pace, SharedLock, checkpoint, limit_work
+from magistrate.operations.shared_fetches import SharedFetches
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Mark, Staleness, WarrantChanges
 from magistrate.store.contract.store import Store
 from magistrate.tracing import CACHE_HIT, CACHE_PARTIAL, CURRENT, open_span
@@ -174,6 +175,7 @@ class LiveGraph:
         succeeded."""
         self._following = SharedLock()
         self._fetches: set[GraphFetch] = set()
+        self._shared_fetches = SharedFetches()
 
     def count_entries(self) -> int:
         """Returns how many entries are cached, those without warrants included."""
@@ -230,6 +232,15 @@ class LiveGraph:
         if self._graph is not None:
             self._graph.clear(self._graph.revision)
 
+    def count_losses(self) -> tuple[Revision, int]:
+        """Returns a value that is another one when entries may have become missing, other than for lack of space."""
+        return self.revision, self._graph.clearings if self._graph is not None else 0
+
+    @property
+    def has_space(self) -> bool:
+        """Returns whether the graph has space for as much again as it has, without evicting anything."""
+        return self._graph is None or self._graph.has_space
+
     def count_decision(self, had_to_read: bool) -> None:
         self.counts.misses += had_to_read
         self.counts.hits += not had_to_read
@@ -270,8 +281,28 @@ class LiveGraph:
         return extended
 
     async def fetch(self, graph: Graph, missing: MissingEntries, work: Work) -> None:
-        """Reads and caches what is missing. Raises BudgetExceeded; what was read until then stays cached."""
-        await self._fetch(Fetch(graph, missing), work)
+        """Reads and caches what is missing, and waits for what other requests read already. Raises BudgetExceeded; what
+        was read until then stays cached."""
+        model, others = graph.model, self._shared_fetches.find(graph, missing)
+        if others:
+            missing = missing.without(others)
+        if missing:
+            await self._fetch_shared(graph, missing, work)
+        unread = {key for key, shared in others.items() if not await shared.wait_until_read()}
+        if unread and graph.model is model:
+            await self._fetch_shared(graph, missing.select(unread), work)
+
+    async def _fetch_shared(self, graph: Graph, missing: MissingEntries, work: Work) -> None:
+        with self._shared_fetches.running(graph, missing) as shared:
+            fetch = Fetch(graph, missing)
+            await self._fetch(fetch, work)
+            shared.is_complete = not fetch.is_wasted
+
+    async def fill(self, graph: Graph, missing: MissingEntries, pace: Pace) -> None:
+        """Reads and caches what is missing, for which nobody waits."""
+        fetch = Fetch(graph, missing)
+        with self.noting_changes(fetch):
+            await fetch_entries(fetch, self._store, limit_work(sys.maxsize), self.counts, pace)
 
     @contextmanager
     def noting_changes(self, fetch: GraphFetch) -> Iterator[None]:
@@ -414,18 +445,20 @@ class LiveGraph:
             await fetch_entries(fetch, self._store, work, self.counts)
 
 
-async def fetch_entries(fetch: Fetch, reader: WarrantReader, work: Work, counts: GraphCounts) -> None:
+async def fetch_entries(
+    fetch: Fetch, reader: WarrantReader, work: Work, counts: GraphCounts, pace: Pace = SHARED_PACE
+) -> None:
     """Reads what the fetch needs and caches it. Raises BudgetExceeded; what was read until then stays cached."""
     while (next_reads := fetch.reads()) is not None:
         reads, most = next_reads
         counts.fetches += 1
         warrants = (await reader.read_warrants(reads, fetch.revision, most)).warrants
-        if is_time_up():
-            await checkpoint()
+        if pace.is_up():
+            await pace.checkpoint()
         fetch.take(warrants)
         while not fetch.keep(WORK_BETWEEN_LOOKS):
-            if is_time_up():
-                await checkpoint()
+            if pace.is_up():
+                await pace.checkpoint()
         work.spend(sum(map(len, warrants)))
 
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import structlog
@@ -108,6 +108,62 @@ def _loop_time() -> LoopTime:
 
 
 _loop_times: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopTime] = WeakKeyDictionary()
+
+
+class Pace(Protocol):
+    """Says how a task that works long shares the event loop."""
+
+    def is_up(self) -> bool:
+        """Returns whether it must leave the event loop to others now."""
+        ...
+
+    async def checkpoint(self) -> None:
+        """Leaves the event loop to others, and returns when it may go on."""
+        ...
+
+
+class SharedPace:
+    """Is the pace of a request: others have their time slices as well."""
+
+    def is_up(self) -> bool:
+        return is_time_up()
+
+    async def checkpoint(self) -> None:
+        await checkpoint()
+
+
+SHARED_PACE = SharedPace()
+
+IDLE_SLICE_NANOSECONDS = 500_000
+"""Limits the length of a time slice of work that nobody waits for (0.5 ms). The step in which it ends may take a
+millisecond more."""
+IDLE_PAUSE_SECONDS, BUSY_PAUSE_SECONDS = 0.002, 0.05
+"""Set the pause after such a time slice, in which it turns out whether others need the event loop, and the pause if
+they do."""
+BUSY_NANOSECONDS = 500_000
+"""Limits what others may take of the first pause: a quarter of it."""
+
+
+class IdlePace:
+    """Is the pace of work that nobody waits for: it goes on only while others hardly use the event loop, and takes less
+    than half of its time then."""
+
+    __slots__ = ("_began_at",)
+
+    def __init__(self) -> None:
+        self._began_at = time.thread_time_ns()
+
+    def is_up(self) -> bool:
+        return time.thread_time_ns() - self._began_at >= IDLE_SLICE_NANOSECONDS
+
+    async def checkpoint(self) -> None:
+        while True:
+            before = time.thread_time_ns()
+            await asyncio.sleep(IDLE_PAUSE_SECONDS)
+            if time.thread_time_ns() - before <= BUSY_NANOSECONDS:
+                break
+            await asyncio.sleep(BUSY_PAUSE_SECONDS)
+        self._began_at = time.thread_time_ns()
 
 
 async def offload(work: Callable[[], T], size: int) -> T:

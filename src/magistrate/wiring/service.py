@@ -22,8 +22,8 @@ from magistrate.config.settings_table import Settings
 from magistrate.engine.lists.language import read_grammar
 from magistrate.errors import StoreDeleted
 from magistrate.operations.context import Context
-from magistrate.operations.graph_preload import preload_graph
-from magistrate.operations.scheduling import attempt_work, running_beside
+from magistrate.operations.graph_filling import GraphFiller, fill_graph
+from magistrate.operations.scheduling import SHARED_PACE, attempt_work, running_beside
 from magistrate.operations.stores.contexts import MAX_CONTEXTS, StoreContexts
 from magistrate.operations.stores.removal import remove_deleted
 from magistrate.operations.webhooks.deliverer import WebhookDeliverer
@@ -117,16 +117,17 @@ async def open_service(
             if settings.graph_preload:
                 await attempt_work(_preload(contexts, settings.graph_preload_seconds), "the graph cache was not filled")
             bearers = Bearers(contexts, provider)
-            yield Service(
-                contexts,
-                ring,
-                bearers,
-                limits,
-                admissions=admitted,
-                store_rates=store_rates or StoreRates(open_slots(None, STORE_SLOTS)),
-                rate_limit=rate_limit,
-                public_url=settings.public_url,
-            )
+            async with running_beside(*([GraphFiller(contexts).run()] if settings.graph_filling else [])):
+                yield Service(
+                    contexts,
+                    ring,
+                    bearers,
+                    limits,
+                    admissions=admitted,
+                    store_rates=store_rates or StoreRates(open_slots(None, STORE_SLOTS)),
+                    rate_limit=rate_limit,
+                    public_url=settings.public_url,
+                )
 
 
 async def _preload(contexts: StoreContexts, seconds: float) -> None:
@@ -134,8 +135,8 @@ async def _preload(contexts: StoreContexts, seconds: float) -> None:
     began_at, objects, is_complete = time.monotonic(), 0, True
     for number in contexts.list_numbers()[:MAX_CONTEXTS]:
         with suppress(StoreDeleted):
-            preloaded = await preload_graph(contexts.open_context(number), began_at + seconds)
-            objects, is_complete = objects + preloaded.objects, is_complete and preloaded.is_complete
+            filled = await fill_graph(contexts.open_context(number), SHARED_PACE, began_at + seconds)
+            objects, is_complete = objects + filled.objects, is_complete and filled.is_complete
     took = round(time.monotonic() - began_at, 3)
     log.info("the graph cache was filled", objects=objects, complete=is_complete, seconds=took)
 

@@ -10,7 +10,7 @@ more than a few others, it is found out first whether these are too many, which 
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import chain
 
 from magistrate.engine.cache.closures import UNUSABLE, Kind
@@ -41,6 +41,22 @@ class MissingEntries:
 
     def keys(self) -> frozenset[object]:
         return frozenset((*self.entries, *self.bare, *self.points, *self.groups))
+
+    def select(self, keys: Container[object]) -> "MissingEntries":
+        """Returns those that have one of these keys."""
+        return self._filter(keys.__contains__)
+
+    def without(self, keys: Container[object]) -> "MissingEntries":
+        """Returns those that have none of these keys."""
+        return self._filter(lambda key: key not in keys)
+
+    def _filter(self, is_selected: Callable[[object], bool]) -> "MissingEntries":
+        missing = MissingEntries()
+        missing.entries = {key: None for key in self.entries if is_selected(key)}
+        missing.bare = {key: None for key in self.bare if is_selected(key)}
+        missing.points = {key: None for key in self.points if is_selected(key)}
+        missing.groups = {key: None for key in self.groups if is_selected(key)}
+        return missing
 
     def of_groups(self) -> "MissingEntries":
         """Returns the missing groups alone."""

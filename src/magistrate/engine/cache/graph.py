@@ -94,6 +94,8 @@ class Graph:
         """Maps the numbers of views to the views; no number is used again."""
         self.view_evictions = 0
         """Counts how often views were evicted: what a walk has found by their numbers is then worth nothing."""
+        self.clearings = 0
+        """Counts how often all entries were evicted."""
         self._next_number = 0
         self._evicted: list[int] = []
         self._evicted_memberships: list[CacheSegment[Groups] | CacheSegment[MembershipClosure]] = []
@@ -236,6 +238,7 @@ class Graph:
 
     def clear(self, revision: Revision) -> None:
         """Evicts all entries, and is as of this revision from then on."""
+        self.clearings += 1
         self._capacity.clear()
         self.revision = revision
 
@@ -243,6 +246,11 @@ class Graph:
     def generations(self) -> int:
         """Returns how many generations of entries have become old, because there was no space."""
         return self._capacity.generations
+
+    @property
+    def has_space(self) -> bool:
+        """Returns whether entries take less than half of what they may take before a generation becomes old."""
+        return 4 * self._capacity.bytes < self._capacity.max_bytes
 
     def holds_most(self, reads: Sequence[AnyRead], tried: int) -> bool:
         """Returns whether entries for most of what is read are cached, estimated from the first ids of each read."""

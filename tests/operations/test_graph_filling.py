@@ -1,0 +1,255 @@
+"""Filling the graph cache before checks need it: what was read answers them without a statement, and a change meanwhile
+is never lost."""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+import pytest
+
+from benchmarks.counting import counting_store
+from magistrate.engine.cache.filling import find_missing
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.operations import graph_filling, live_graph, scheduling
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
+from magistrate.operations.graph_filling import Filled, GraphFiller, fill_graph
+from magistrate.operations.scheduling import (
+    BUSY_NANOSECONDS,
+    IDLE_SLICE_NANOSECONDS,
+    SHARED_PACE,
+    IdlePace,
+    Pace,
+    running_beside,
+)
+from magistrate.wiring.contexts import context_of
+from tests.operations.event_loops import Clock
+from tests.operations.node import Node
+from tests.operations.stored_warrants import OTHER_FOLDER, STORM, stormy_warrants
+from tests.running import settings_for
+
+pytestmark = pytest.mark.anyio
+
+CHECKS = [f"folder:{number}#viewer@user:{name}" for number in range(5) for name in ("ann", "bob", "nobody")]
+ROUNDS, CHANGES = 6, 40
+LITTLE_BYTES = 1_000_000
+
+
+async def open_node(database_url: str, cache_bytes: int, stack: AsyncExitStack) -> Node:
+    store, database = await counting_store(database_url)
+    stack.push_async_callback(store.close)
+    return Node(context_of(store, settings_for(database_url, cache_bytes=cache_bytes)), database)
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[AsyncExitStack]:
+    async with AsyncExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+async def filled(database_url: str, stack: AsyncExitStack) -> Node:
+    """A process whose store has warrants, which it has not read yet."""
+    writer = await open_node(database_url, 0, stack)
+    await writer.define(STORM | {"user": {}})
+    await writer.grant(*stormy_warrants())
+    return await open_node(database_url, 50_000_000, stack)
+
+
+async def answers(node: Node) -> list[bool]:
+    return [await node.allowed(asked) for asked in CHECKS]
+
+
+async def test_a_check_that_nobody_made_before_reads_nothing(
+    filled: Node, database_url: str, stack: AsyncExitStack
+) -> None:
+    completed = await fill_graph(filled.ctx, SHARED_PACE)
+
+    assert completed.is_complete
+    assert completed.objects == 10  # folders, teams and users
+    assert [await filled.reads_for(asked) for asked in CHECKS if "nobody" not in asked] == [0] * 10
+    assert await answers(filled) == await answers(await open_node(database_url, 0, stack))
+
+
+async def test_without_it_the_same_checks_read(filled: Node) -> None:
+    assert sum([await filled.reads_for(asked) for asked in CHECKS]) > 0
+
+
+async def test_what_changes_meanwhile_is_not_lost(
+    filled: Node, database_url: str, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_filling, "PAGE_OBJECTS", 2)  # so that there are many reads to write between
+    writer, uncached = [await open_node(database_url, 0, stack) for _ in range(2)]
+    chosen, there = random.Random(5), set(stormy_warrants())
+
+    async def change() -> None:
+        for _ in range(CHANGES):
+            text = chosen.choice(stormy_warrants())
+            await (writer.revoke if text in there else writer.grant)(text)
+            there.symmetric_difference_update({text})
+            await asyncio.sleep(0.001)
+
+    for _ in range(ROUNDS):
+        filled.ctx.caches.graph.evict()
+        _, completed = await asyncio.gather(change(), fill_graph(filled.ctx, SHARED_PACE))
+        assert completed.objects > 0
+        await asyncio.sleep(0.1)  # as long as a check may lag behind the writes of others on PostgreSQL
+        assert await answers(filled) == await answers(uncached)
+
+
+async def test_it_ends_when_the_cache_is_full(database_url: str, filled: Node, stack: AsyncExitStack) -> None:
+    await filled.grant(*[f"folder:{number}#reader@user:{number}" for number in range(4_000)])
+    small = await open_node(database_url, LITTLE_BYTES, stack)
+
+    completed = await fill_graph(small.ctx, SHARED_PACE)
+
+    assert not completed.is_complete
+    assert 0 < completed.objects < 8_000
+    taken = {part.cache: part.bytes / part.max_bytes for part in small.ctx.caches.graph.measure()}
+    assert max(taken["warrants"], taken["absent"]) <= 1
+    assert await answers(small) == await answers(filled)
+
+
+async def test_it_ends_when_the_time_is_over(filled: Node) -> None:
+    assert await fill_graph(filled.ctx, SHARED_PACE, time.monotonic()) == Filled(0, is_complete=False)
+
+
+class Checkpoints:
+    """A pace whose time is always up. It counts how often the event loop was left to others."""
+
+    count = 0
+
+    def is_up(self) -> bool:
+        return True
+
+    async def checkpoint(self) -> None:
+        self.count += 1
+
+
+async def test_others_have_the_event_loop_between_any_two_steps(filled: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_graph, "WORK_BETWEEN_LOOKS", 1)
+    monkeypatch.setattr(graph_filling, "PAGE_OBJECTS", 2)
+    pace, counts = Checkpoints(), filled.ctx.caches.graph.counts
+
+    completed = await fill_graph(filled.ctx, pace)
+
+    pages = completed.objects / 2
+    assert pace.count >= pages + counts.fetches + completed.objects  # each page, what was read of it, and each entry
+
+
+async def test_work_that_nobody_waits_for_goes_on_only_while_others_hardly_use_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("magistrate.operations.scheduling.time.thread_time_ns", clock)
+    monkeypatch.setattr(scheduling, "BUSY_PAUSE_SECONDS", 0.001)
+    pace = IdlePace()
+    assert not pace.is_up()
+    clock.nanoseconds += IDLE_SLICE_NANOSECONDS
+    assert pace.is_up()
+
+    async def serve_requests() -> None:
+        while True:
+            clock.nanoseconds += 2 * BUSY_NANOSECONDS
+            await asyncio.sleep(0.001)
+
+    waiting = asyncio.create_task(pace.checkpoint())
+    async with running_beside(serve_requests()):
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+    await asyncio.wait_for(waiting, timeout=10)
+    assert not pace.is_up()
+
+
+@asynccontextmanager
+async def filling(node: Node, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """Fills the graph cache of a process beside others, and looks often whether something has changed."""
+    monkeypatch.setattr(graph_filling, "LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(graph_filling, "PASS_SHARE", 0)
+    async with running_beside(GraphFiller([node.ctx]).run()):
+        yield
+
+
+async def is_filled(node: Node) -> bool:
+    """Returns whether the graph lacks nothing of any object."""
+    graph = await node.ctx.caches.graph.follow_to(NO_DEMAND)
+    ids = {TypeName("folder"): [*map(ObjectId, "01234")], TypeName("team"): [*map(ObjectId, "012")]}
+    return bool(graph.views) and not any(find_missing(graph, of_type, ids[of_type]) for of_type in ids)
+
+
+async def wait_until_filled(node: Node) -> None:
+    async with asyncio.timeout(20):
+        while not await is_filled(node):
+            await asyncio.sleep(0.01)
+
+
+async def test_an_idle_process_fills_its_cache_and_again_after_writes_evictions_and_new_models(
+    filled: Node, database_url: str, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, uncached = [await open_node(database_url, 0, stack) for _ in range(2)]
+    many = [f"folder:x{number}#reader@user:ann" for number in range(live_graph.MAX_CHANGES + 1)]
+    async with filling(filled, monkeypatch):
+        await wait_until_filled(filled)
+        for change in (
+            filled.ctx.caches.graph.evict,
+            partial(writer.grant, *many),  # after which everything is evicted
+            partial(writer.define, OTHER_FOLDER | {"user": {}}),
+        ):
+            if (waiting := change()) is not None:
+                await waiting
+                await asyncio.sleep(0.1)  # as long as a check may lag behind the writes of others on PostgreSQL
+            await wait_until_filled(filled)
+            assert await answers(filled) == await answers(uncached)
+
+
+async def test_a_full_cache_is_not_filled_again_until_it_was_emptied(
+    database_url: str, filled: Node, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await filled.grant(*[f"folder:{number}#reader@user:{number}" for number in range(4_000)])
+    small = await open_node(database_url, LITTLE_BYTES, stack)
+    passes: list[Filled] = []
+
+    async def note_pass(ctx: Context, pace: Pace) -> Filled:
+        passes.append(await fill_graph(ctx, pace))
+        return passes[-1]
+
+    monkeypatch.setattr(graph_filling, "fill_graph", note_pass)
+    async with filling(small, monkeypatch), asyncio.timeout(20):
+        while len(passes) < 1:
+            await asyncio.sleep(0.01)
+        await small.grant("folder:0#reader@user:ann")
+        await asyncio.sleep(0.1)
+        assert [each.is_complete for each in passes] == [False]
+        small.ctx.caches.graph.evict()
+        while len(passes) < 2:
+            await asyncio.sleep(0.01)
+    assert await answers(small) == await answers(filled)
+
+
+async def test_requests_that_miss_the_same_wait_for_one_read(filled: Node) -> None:
+    [asked, *_] = CHECKS
+    graph = filled.ctx.caches.graph
+    await filled.allowed(asked)  # the graph has begun
+    fetches: list[int] = []
+    for requests in (1, 20):
+        graph.evict()
+        before = graph.counts.fetches
+        assert len({*await asyncio.gather(*(filled.allowed(asked) for _ in range(requests)))}) == 1
+        fetches.append(graph.counts.fetches - before)
+
+    assert 0 < fetches[1] <= fetches[0]
+
+
+async def test_a_request_reads_itself_what_another_one_gave_up(filled: Node) -> None:
+    [asked, *_] = CHECKS
+    expected = await filled.allowed(asked)
+    filled.ctx.caches.graph.evict()
+    first, second = (asyncio.create_task(filled.allowed(asked)) for _ in range(2))
+    await asyncio.sleep(0)  # the first is reading, and the second waits for that
+
+    first.cancel()
+
+    assert await second == expected
