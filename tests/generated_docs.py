@@ -15,6 +15,7 @@ from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.http.error_bodies import ERROR_TABLE
 from magistrate.api.http.metric_table import DASHBOARDS, METRIC_TABLE
 from magistrate.api.http.pages import list_console_pages
+from magistrate.api.openfga.routes import OPENFGA_ROUTES
 from magistrate.api.route import Route
 from magistrate.api.route_table import V2_ROUTES
 from magistrate.api.v1.routes import v1_routes
@@ -59,6 +60,10 @@ def v1_routes_table() -> str:
 
 def fga_routes_table() -> str:
     return "\n".join([*_REQUESTS, *_requests(FGA_ROUTES)])
+
+
+def openfga_routes_table() -> str:
+    return "\n".join([*_REQUESTS, *_requests(OPENFGA_ROUTES)])
 
 
 _REQUESTS = ("| request | scope | what it does |", "|---|---|---|")
@@ -116,6 +121,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/monitoring.md": {"metrics": metrics_table, "alerts": alerts_table},
     "docs/v1.md": {"routes": v1_routes_table},
     "docs/fga-v1.md": {"routes": fga_routes_table},
+    "docs/openfga.md": {"routes": openfga_routes_table},
     "docs/warrant-sdks.md": {
         "warrant-python": lambda: methods_table(WARRANT_PYTHON),
         "warrant-node": lambda: methods_table(WARRANT_NODE),

@@ -34,6 +34,7 @@ IN_BYTES = {
     "operations/lists/bitmap_listings.py BitmapSearches": "connected_graphs",
     "operations/lists/listings.py Listings": "lists, empty_lists",
     "operations/models/cache.py Models": "past_models",
+    "operations/openfga/documents.py KeptDocuments": "openfga_models",
     "operations/watch/feed_memory.py RecentResults": "feed",
     "api/http/request_values.py": "parameters",
     "api/http/fast_path.py FastPath": "the setting request_cache_bytes",

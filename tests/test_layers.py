@@ -78,6 +78,7 @@ ENGINE_ORDER: tuple[set[str], ...] = (
     {"explanation"},
     {"testing"},
     {"importers"},
+    {"openfga"},
 )
 """Has the packages and modules of the engine, each after what it may import, or together with it."""
 ALLOWED_EVERYWHERE_ABOVE = {"wiring", "__main__", "__init__"}

@@ -39,6 +39,8 @@ class Idea:
 SETTINGS = ("config", "settings", "wiring", "serving")
 """Lists where settings are read, whose names callers know."""
 
+OF_OPENFGA = ("engine/openfga/", "operations/openfga/", "api/openfga/")
+"""Lists where requests of OpenFGA's API are read, which are about tuples."""
 WITH_JSON_WEB_TOKENS = ("api/auth/", "operations/sessions/", *SETTINGS)
 """Lists where a claim is what a JSON web token claims (RFC 7519, section 4)."""
 
@@ -46,7 +48,8 @@ RESULTS_WITH_ROWS = ("engine/lists/results.py", "engine/lists/query_search.py", 
 """Lists where a row is one of the result of a query (docs/compatibility.md#query), or of a table of operators."""
 
 IDEAS = (
-    Idea("warrant", "tuple tuples grant grants granted"),
+    Idea("warrant", "tuple tuples", outside=OF_OPENFGA),
+    Idea("warrant", "grant grants granted"),
     Idea("warrant", "claim claims claimed", outside=WITH_JSON_WEB_TOKENS),
     Idea("warrant", "row rows", within=("engine/",), outside=RESULTS_WITH_ROWS),
     Idea("check", "question questions ask asks asked asking"),

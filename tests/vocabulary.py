@@ -19,7 +19,11 @@ ROOT = Path(__file__).parents[1]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 SRC = "src/magistrate/"
-IMPORTERS = (f"{SRC}engine/importers/", f"{SRC}cli/")
+IMPORTERS = (
+    f"{SRC}engine/importers/",
+    f"{SRC}cli/",
+    *(f"{SRC}{layer}/openfga/" for layer in ("engine", "operations", "api")),
+)
 """Lists where the words of other products are read: a relationship of OpenFGA is a tuple."""
 WITH_JSON_WEB_TOKENS = (f"{SRC}api/auth/", f"{SRC}operations/sessions/", f"{SRC}config/", f"{SRC}wiring/")
 """Lists where a claim is what a JSON web token claims (RFC 7519, section 4)."""

@@ -12,6 +12,7 @@ MagistrateError
 │   ├── BodyTooLarge          carries `limit`, in bytes
 │   ├── BodyTooSlow           carries `limit_ms`
 │   ├── UnsupportedCoding     the body has a content coding that is not decoded
+│   ├── OpenFgaRefusal        carries `code`, that of OpenFGA's API
 │   ├── DamagedBackup         a file is no backup, or not as it was written
 │   └── KeyReused             an idempotency key came back with another request
 ├── Unauthenticated           no key, or one that is unknown
@@ -111,6 +112,14 @@ class NotAllowed(InvalidParameter):
 
     def within(self, prefix: str) -> "NotAllowed":
         return NotAllowed(prefix + self.parameter, self.message, self.allowed)
+
+
+class OpenFgaRefusal(InvalidRequest):
+    """Reports that a request of OpenFGA's API is refused, with the code that this has there."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class UnknownMember(InvalidParameter):

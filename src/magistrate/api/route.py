@@ -59,7 +59,7 @@ class Route:
     its requests as those that give rights to callers. `reads_past`: the route reads a past state that the request names
     without `asOf`. `needs_json_type`: the body must be declared as JSON by Content-Type. `echoes_id`: the header
     X-Request-ID comes back. `stream`: the value of the answer is a Stream of this kind. `upload`: the body is received
-    into a file. `status` is that of successful answers."""
+    into a file. `status` is that of successful answers. Callers with the scope `also_for` need no other."""
 
     method: str
     path: str
@@ -88,6 +88,7 @@ class Route:
     stream: StreamKind | None = None
     upload: UploadKind | None = None
     status: int = 200
+    also_for: Scope | None = None
     scope: Scope = field(kw_only=True)
     list_types: ListTypes = field(kw_only=True)
 
@@ -115,7 +116,7 @@ class Route:
 
     def _list_own_names(self) -> Sequence[str]:
         """Returns the query parameters that are ours alone, and such members of the body, in alphabetical order."""
-        if self.path.startswith(("/fga/", "/access/")):
+        if self.path.startswith(("/fga/", "/access/", "/stores")):
             return ()
         names = {parameter.name for parameter in self.parameters} | {*self._list_own_members()}
         return sorted(names - WARRANT_PARAMETERS)

@@ -258,6 +258,7 @@ class Settings:
         "whether reads answer 400 for types, relations and parameters that do not exist, unless they say otherwise",
     )
     console: bool = define(True, "whether the console for browsers is served at /console")
+    openfga: bool = define(True, "whether the HTTP API of OpenFGA is served at /stores")
     metrics_store_label: bool = define(
         False,
         "whether /metrics counts requests by store, too: a series for each store that was used",

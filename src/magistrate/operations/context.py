@@ -13,6 +13,7 @@ from magistrate.operations.lists.counts import ListCounts
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.models.cache import Models
+from magistrate.operations.openfga.documents import OpenFgaModels
 from magistrate.operations.readers.shared_reads import SharedReads
 from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
@@ -37,6 +38,7 @@ class Caches:
     bitmap_searches: BitmapSearches
     session_keys: SessionKeys
     shared_reads: SharedReads
+    openfga: OpenFgaModels
 
     def release(self) -> None:
         """Evicts everything, in steps, and lets go of all that refers to itself: nobody uses the store any more."""

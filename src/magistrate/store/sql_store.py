@@ -24,6 +24,7 @@ from magistrate.store.contract.events import (
 from magistrate.store.contract.keys import KeptKeys, SessionKey, StoredKeys
 from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, PageSlice, Slice, Snapshot, WarrantFilter
 from magistrate.store.contract.new_rows import DeletedChunk, ImportProgress, Stamp
+from magistrate.store.contract.openfga import NewestOpenFgaModel, StoredOpenFgaModel
 from magistrate.store.contract.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES, read_within_memory
 from magistrate.store.contract.revisions import Mark, Presence, RevisionId, Staleness, WarrantChanges
 from magistrate.store.contract.stored_rows import (
@@ -51,6 +52,7 @@ from magistrate.store.scripts import (
     keys,
     models,
     objects,
+    openfga,
     retention,
     tickets,
     warrants,
@@ -85,6 +87,7 @@ from magistrate.store.sql.lists import (
 )
 from magistrate.store.sql.models import NAMED_POLICY, OBJECT_TYPE, READ_MODEL, READ_MODEL_AT
 from magistrate.store.sql.objects import OBJECT
+from magistrate.store.sql.openfga import FIND_NEWEST_OPENFGA_MODEL, FIND_OPENFGA_MODEL, LIST_OPENFGA_MODELS
 from magistrate.store.sql.reads import objects_statement, split_objects
 from magistrate.store.sql.requests import FIND_IMPORT
 from magistrate.store.sql.tickets import FIND_TICKET
@@ -201,6 +204,28 @@ class SqlWebhooks(SqlRevisions):
     keep_webhook_attempt = transact(webhooks.keep_attempt, makes_revision=False)
 
 
+class SqlOpenFga(SqlRevisions):
+    """Implements store/contract/openfga.py."""
+
+    put_openfga_model = transact(openfga.put_openfga_model)
+    put_openfga_assertions = transact(openfga.put_openfga_assertions, makes_revision=False)
+
+    async def find_openfga_model(self, model_id: str) -> Snapshot[StoredOpenFgaModel | None]:
+        [row] = await self.database.read(FIND_OPENFGA_MODEL, (model_id,))
+        stored = None if row[3] is None else StoredOpenFgaModel(*row[3:])
+        return Snapshot(self.check_revision(row, None), stored)
+
+    async def find_newest_openfga_model(self) -> Snapshot[NewestOpenFgaModel]:
+        [row] = await self.database.read(FIND_NEWEST_OPENFGA_MODEL, ())
+        return Snapshot(self.check_revision(row, None), NewestOpenFgaModel(row[4], Revision(row[3])))
+
+    async def list_openfga_models(self, before: str, limit: int) -> Snapshot[tuple[StoredOpenFgaModel, ...]]:
+        # Each may have 256 KiB.
+        rows = await self.database.read(LIST_OPENFGA_MODELS, (before, limit), long=True)
+        listed = tuple(StoredOpenFgaModel(*row[3:]) for row in rows if row[3] is not None)
+        return Snapshot(self.check_revision(rows[0], None), listed)
+
+
 class SqlTickets(SqlRevisions):
     """Implements store/contract/tickets.py."""
 
@@ -251,7 +276,7 @@ MAX_LARGE_ROWS = 50
 long read. This many with 64 KB each take some ten milliseconds."""
 
 
-class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlBackups, SqlHistory, SqlWarrantReads):
+class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlOpenFga, SqlBackups, SqlHistory, SqlWarrantReads):
     """Implements store/contract/store.py over a Database."""
 
     def __init__(self, database: Database, identity: Identity, sealing: Sealing = UNSEALED) -> None:

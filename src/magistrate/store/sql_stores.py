@@ -38,6 +38,8 @@ from magistrate.store.sql.stores import (
     LIST_OUTDATED,
     LIST_STORES_AFTER,
     LIST_STORES_BEFORE,
+    LIST_STORES_BY_ID,
+    LIST_STORES_BY_OPENFGA_NAME,
 )
 from magistrate.store.sql.webhooks import COUNT_ALL_WEBHOOKS, LIST_DUE_WEBHOOKS, LIST_STORES_WITH_WEBHOOKS
 from magistrate.store.sql_reads import build_id
@@ -169,6 +171,13 @@ class SqlStores:
         if part.backwards:
             return PageSlice(tuple(reversed(listed)), precedes=ahead, follows=behind)
         return PageSlice(tuple(listed), precedes=behind, follows=ahead)
+
+    async def list_stores_by_id(self, after: str, limit: int, openfga_name: str | None) -> Sequence[StoredStore]:
+        if openfga_name is None:
+            rows = await self._database.read(LIST_STORES_BY_ID, (after, limit))
+        else:
+            rows = await self._database.read(LIST_STORES_BY_OPENFGA_NAME, (openfga_name, after, limit))
+        return [build_store(row) for row in rows]
 
     async def find_store(self, named: str) -> StoredStore | None:
         rows = await self._database.read(FIND_STORE_OR_ID, (named, named))

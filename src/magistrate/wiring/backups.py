@@ -175,7 +175,9 @@ async def _restore_store(
 
 
 def _describe_new(header: BackupHeader, name: str, stamp: Stamp) -> NewStore:
-    return NewStore(name, header.store.description, header.store.limits, stamp.actor, stamp.at)
+    store = header.store
+    columns = (name, store.description, store.limits, stamp.actor, stamp.at)
+    return NewStore(*columns, openfga_name=store.openfga_name)
 
 
 async def _verify_all(

@@ -26,6 +26,7 @@ from magistrate.operations.lists.listings import Listings
 from magistrate.operations.live_graph import GraphCounts, LiveGraph
 from magistrate.operations.models.cache import Models
 from magistrate.operations.models.compiled_models import CompiledModels
+from magistrate.operations.openfga.documents import KeptDocuments, OpenFgaModels
 from magistrate.operations.readers.shared_reads import SharedReadBytes, SharedReads
 from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
@@ -55,6 +56,7 @@ class SharedState:
         self.check_counts = CheckCounts()
         self.shared_read_bytes = SharedReadBytes()
         self.feed_memory = FeedMemory()
+        self.openfga_documents = KeptDocuments()
         self.unwritten = UnwrittenDecisions(settings.max_unwritten_bytes)
         guard = AddressGuard([ip_network(text) for text in settings.webhook_networks])
         self.webhooks = WebhookOptions(guard, f"Magistrate/{magistrate.__version__}", settings.public_url)
@@ -119,6 +121,7 @@ def _build_caches(store: Store, shared: SharedState, share: CacheShare) -> Cache
         bitmap_searches=searches,
         session_keys=SessionKeys(store, store.now),
         shared_reads=SharedReads(shared.shared_read_bytes),
+        openfga=OpenFgaModels(store, models, shared.openfga_documents),
     )
 
 
@@ -151,6 +154,7 @@ def measure_caches(contexts: StoreContexts) -> Sequence[CacheBytes]:
     default = contexts.default
     of_all_stores = (
         default.caches.shared_reads.total.measure(),
+        default.caches.openfga.kept.measure(),
         default.feed.memory.measure(),
         *default.store.measure_caches(),
     )

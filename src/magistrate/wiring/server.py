@@ -195,6 +195,7 @@ def create_application(
         ledger,
         cors,
         has_console=settings.console,
+        has_openfga=settings.openfga,
         public_url=settings.public_url,
         request_cache_bytes=settings.request_cache_bytes,
         received=ConnectionMemory(settings.max_received_bytes),

@@ -16,13 +16,16 @@ from magistrate.api.http.error_bodies import ERROR_TABLE, INTERNAL_ERROR, RETRY_
 from magistrate.api.http.fast_path import ECHOED_HEADER
 from magistrate.api.http.json_values import render_json
 from magistrate.api.http.ledger import Ledger
-from magistrate.api.http.request_scope import LEDGER, REQUEST_ID, ROUTE, SOURCE, SPAN, STARTED, render_path
+from magistrate.api.http.openfga_errors import describe_openfga_error
+from magistrate.api.http.request_scope import LEDGER, OPENFGA, REQUEST_ID, ROUTE, SOURCE, SPAN, STARTED, render_path
 from magistrate.api.route import Route
 
 
 def finish_answer(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     request_id: str = req.scope[REQUEST_ID]
     resp.set_header("Warrant-Request-Id", request_id)
+    if OPENFGA in req.scope:
+        resp.set_header("X-Request-Id", request_id)
     route: Route | None = req.scope.get(ROUTE)
     if route is not None and route.echoes_id and (echoed := req.get_header(ECHOED_HEADER)) is not None:
         resp.set_header(ECHOED_HEADER, echoed)
@@ -60,8 +63,11 @@ async def answer_error(
     req: falcon.asgi.Request, resp: falcon.asgi.Response, error: errors.MagistrateError, path: dict[str, Any]
 ) -> None:
     """Answers with the status and body of an error."""
-    resp.status = ERROR_TABLE[type(error)].status
-    resp.data = render_json(error_body(error))
+    if OPENFGA in req.scope:
+        resp.status, body = describe_openfga_error(error, has_header=req.get_header("Authorization") is not None)
+    else:
+        resp.status, body = ERROR_TABLE[type(error)].status, error_body(error)
+    resp.data = render_json(body)
     resp.content_type = public.JSON
     if isinstance(error, TRY_AGAIN):
         resp.set_header("Retry-After", RETRY_AFTER_SECONDS)

@@ -42,6 +42,7 @@ from magistrate.api.http.request_scope import (
     ACCOUNT,
     HAS_SLASH,
     LEDGER,
+    OPENFGA,
     QUERY,
     RECEIVE,
     REQUEST_ID,
@@ -52,6 +53,8 @@ from magistrate.api.http.request_scope import (
     STORES_PREFIX,
     decode_path,
     divide_path,
+    find_openfga_store,
+    is_openfga_path,
     is_utf8,
     render_path,
     render_store,
@@ -66,6 +69,7 @@ from magistrate.api.http.responders import (
 from magistrate.api.http.streams import OpenStreams, break_off_stream, finish_stream
 from magistrate.api.http.ticket_parameter import divide_query
 from magistrate.api.http.trace_headers import find_caller_trace
+from magistrate.api.openfga.routes import OPENFGA_ROUTES
 from magistrate.api.route import Route
 from magistrate.api.route_table import ROUTES
 from magistrate.log import count_lost_lines, count_waiting_bytes
@@ -169,19 +173,22 @@ class Application:
         received: ConnectionMemory | None = None,
         unsent: UnsentAnswers | None = None,
         max_streams: int = sys.maxsize,
+        has_openfga: bool = True,
     ) -> None:
+        self._has_openfga = has_openfga
+        routes = (*ROUTES, *OPENFGA_ROUTES) if has_openfga else ROUTES
         self.received = received or ConnectionMemory(sys.maxsize)
         self.unsent = unsent or UnsentAnswers(sys.maxsize, 0.0)
         self._running = Running(opened, max_streams)
         self._ledger = ledger or Ledger()
         self._cors = cors
         self.fast_path = FastPath(
-            lambda: self._running.service, ROUTES, self._ledger, cors is not None, max_kept_bytes=request_cache_bytes
+            lambda: self._running.service, routes, self._ledger, cors is not None, max_kept_bytes=request_cache_bytes
         )
-        self._refusable = RefusableRoutes(ROUTES)
+        self._refusable = RefusableRoutes(routes)
         public_pages = public.list_pages(public_url, CONSOLE_HEADERS if has_console else None)
         console_files = list_console_pages() if has_console else []
-        responders = [self._respond_to_route(route) for route in ROUTES]
+        responders = [self._respond_to_route(route) for route in routes]
         responders += self._respond_to([*public_pages, *console_files])
         self._running.slashed_paths = {page.path for page in (*public_pages, *console_files) if page.takes_slash}
         responders += [("GET", "/", redirect_browser)] if has_console else []
@@ -247,6 +254,8 @@ class Application:
         if scope["raw_path"].startswith(STORES_PREFIX):
             store, path = divide_path(scope["raw_path"])
             scope |= {STORE: store, "raw_path": path, "path": unquote(path.decode("ascii"))}
+        if self._has_openfga and is_openfga_path(scope["raw_path"]):
+            scope |= {OPENFGA: True, STORE: find_openfga_store(scope["raw_path"])}
         if b"%2f" in scope["raw_path"].lower():
             scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
         scope |= {RECEIVE: receive, QUERY: scope["query_string"], "query_string": b""}

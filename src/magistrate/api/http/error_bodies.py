@@ -33,6 +33,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.BodyTooLarge: ErrorRow(413, "invalid_request", {}),
     errors.BodyTooSlow: ErrorRow(408, "invalid_request", {}),
     errors.UnsupportedCoding: ErrorRow(415, "invalid_request", {}),
+    errors.OpenFgaRefusal: ErrorRow(400, "invalid_request", {}),
     errors.DamagedBackup: ErrorRow(400, "invalid_request", {}),
     errors.KeyReused: ErrorRow(422, "invalid_parameter", _PARAMETER),
     errors.Unauthenticated: ErrorRow(401, "unauthorized", {}),

@@ -43,6 +43,34 @@ def divide_path(path: bytes) -> tuple[str | None, bytes]:
     return matched[1].decode("latin-1"), matched[2]
 
 
+OPENFGA = "magistrate.openfga"
+"""Names the entry of the ASGI scope that says that a request is one of OpenFGA's API, whose errors are others."""
+
+_OF_OPENFGA = re.compile(rb"/stores(?:/(?:([^/]++)(/.*+)?)?)?", re.DOTALL)
+_ULID = r"[0-7][0-9A-HJKMNP-TV-Z]{25}"
+ULID = re.compile(_ULID)
+_CHANGING_PATH = re.compile(rb"/stores/(" + _ULID.encode() + rb")(/[a-z-]++)")
+
+
+def is_openfga_path(path: bytes) -> bool:
+    """Returns whether a path, from which `divide_path` has taken no store, is one of OpenFGA's API."""
+    return _OF_OPENFGA.fullmatch(path) is not None and _OF_A_STORE.fullmatch(path) is None
+
+
+def find_openfga_store(path: bytes) -> str | None:
+    """Returns what stands for the store that a path of OpenFGA's API is about, None if it is about no single one, or
+    names the store itself."""
+    matched = _OF_OPENFGA.fullmatch(path)
+    return matched[1].decode("latin-1") if matched is not None and matched[2] else None
+
+
+def divide_openfga_path(path: bytes) -> tuple[str, bytes] | None:
+    """Returns the id of a store that a path of OpenFGA's API begins with, and the path of the route, None if that is
+    another path."""
+    matched = _CHANGING_PATH.fullmatch(path)
+    return None if matched is None else (matched[1].decode(), b"/stores/{store_id}" + matched[2])
+
+
 SLASH_IN_ID = "\N{DIVISION SLASH}"
 """Stands for a slash that is part of an id, encoded as %2F, in the path of a request until the path has been divided
 into segments. No id contains this character."""
@@ -74,5 +102,5 @@ def render_path(req: falcon.asgi.Request) -> str:
 
 def render_store(req: falcon.asgi.Request) -> str:
     """Returns what the path of a request began with, if it names a store."""
-    store = req.scope.get(STORE)
+    store = None if OPENFGA in req.scope else req.scope.get(STORE)
     return "" if store is None else f"{STORES_PREFIX.decode()}{store}"

@@ -27,6 +27,7 @@ from magistrate.api.http.content_coding import GzipBody, has_gzip_body
 from magistrate.api.http.deadlines import RequestDeadline
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.metrics import METRICS
+from magistrate.api.http.openfga_errors import require_ulid
 from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline, answer_in_history, describe_store
 from magistrate.api.http.rate_limits import name_source
 from magistrate.api.http.request_scope import (
@@ -35,6 +36,7 @@ from magistrate.api.http.request_scope import (
     CALLER,
     HAS_SLASH,
     LEDGER,
+    OPENFGA,
     QUERY,
     RECEIVE,
     REQUEST_ID,
@@ -148,10 +150,13 @@ class RouteResponder:
         ticket = _take_ticket(req) if route.takes_ticket else None
         identified = await identify_sender(req, service, route.takes_bearer, ticket)
         caller = identified.caller
+        if OPENFGA in req.scope and (named := req.scope[STORE]) is not None:
+            require_ulid(named)
         context = service.stores.resolve(caller, identified.store or req.scope.get(STORE))
         if BEGUN not in req.scope and route.scope not in OPERATOR_SCOPES:
             service.store_rates.require(context)
-        caller.require_scope(route.scope)
+        if route.also_for not in caller.scopes:
+            caller.require_scope(route.scope)
         if route.writes and context.store.read_only is not None:
             raise ReadOnly(context.store.read_only.primary)
         if HAS_SLASH in req.scope:

@@ -32,7 +32,7 @@ WARRANT_MEMBERS: Mapping[str, Sequence[str]] = {
 }
 """Lists the members that the bodies of Warrant have, by the types of ours."""
 
-_FOREIGN = ("magistrate.api.v1.", "magistrate.api.fga.", "magistrate.api.authzen.")
+_FOREIGN = ("magistrate.api.v1.", "magistrate.api.fga.", "magistrate.api.authzen.", "magistrate.api.openfga.")
 """Begin the modules of bodies whose members are all defined by others."""
 
 WARRANT_PARAMETERS = frozenset(

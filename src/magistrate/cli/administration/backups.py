@@ -315,14 +315,15 @@ def _name_counts(header: "BackupHeader") -> Mapping[str, int]:
         "warrants": counts.warrants,
         "keys": counts.keys,
         "webhooks": counts.webhooks,
+        "openfgaModels": counts.openfga_models,
     }
 
 
-COUNTED = {"objectTypes": "object types"}
+COUNTED = {"objectTypes": "object types", "openfgaModels": "authorization models"}
 """Maps the members of counts to the words for them, where these differ."""
 
 
 def _count(counts: Mapping[str, int]) -> str:
     members = ["objectTypes", "policies", "objects", "warrants", "keys"]
-    members += ["webhooks"] if counts["webhooks"] else []
+    members += [member for member in ("webhooks", "openfgaModels") if counts[member]]
     return ", ".join(f"{counts[member]:,} {COUNTED.get(member, member)}" for member in members)

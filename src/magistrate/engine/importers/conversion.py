@@ -14,11 +14,13 @@ from typing import Any, Literal, NamedTuple
 
 from magistrate.engine.importers.conditions import ConditionConverter, convert_condition
 from magistrate.engine.importers.names import (
+    DIRECT,
     NOT_EXPRESSIBLE,
+    READABLE,
     Faults,
+    Naming,
     convert_name,
     convert_parameter,
-    convert_type,
     show_name,
 )
 from magistrate.engine.importers.schema import (
@@ -82,10 +84,13 @@ _GROUPS: Mapping[str, RuleKind] = {"union": "any_of", "intersection": "all_of"}
 class RuleBuilder:
     """Builds the rules of one model; `type_names` are the names of its types here."""
 
-    def __init__(self, model: ForeignModel, type_names: Mapping[str, str], faults: Faults) -> None:
+    def __init__(
+        self, model: ForeignModel, type_names: Mapping[str, str], faults: Faults, naming: Naming = READABLE
+    ) -> None:
         self._model = model
         self._type_names = type_names
         self._faults = faults
+        self._naming = naming
         self._linked_types = 0
 
     def check(self, declared: ForeignType, relation: ForeignRelation) -> bool:
@@ -146,7 +151,7 @@ class RuleBuilder:
                 case "direct":
                     return RuleClause("computed", (NameAt(direct),))
                 case "computed":
-                    return RuleClause("computed", (NameAt(convert_name(rewrite.names[0].text)),))
+                    return RuleClause("computed", (NameAt(self._naming.name_relation(rewrite.names[0].text)),))
                 case "arrow" | "for_all":
                     return self._build_link(declared, rewrite)
                 case "exclusion":
@@ -164,7 +169,7 @@ class RuleBuilder:
     def _build_link(self, declared: ForeignType, rewrite: Rewrite) -> RuleClause:
         linked, link = rewrite.names
         types = self._find_types(declared.relations[link.text], linked.text)
-        relations = (NameAt(convert_name(linked.text)), NameAt(convert_name(link.text)))
+        relations = (NameAt(self._naming.name_relation(linked.text)), NameAt(self._naming.name_link(link.text)))
         names = (*relations, *(NameAt(self._type_names[of_type]) for of_type in types))
         return RuleClause("for_all" if rewrite.kind == "for_all" else "arrow", names)
 
@@ -214,18 +219,19 @@ class ConvertedModel:
         return {self.parameters.get(name, name): value for name, value in context.items()}
 
 
-def convert_model(model: ForeignModel, faults: Faults) -> ConvertedModel:
+def convert_model(model: ForeignModel, faults: Faults, naming: Naming = READABLE) -> ConvertedModel:
     """Returns the model in our form, without what cannot be expressed and all relations that depend on it. What is
     wrong, and what cannot be expressed, is reported; if there are errors, the document is not complete."""
-    return _ModelConverter(model, faults).convert()
+    return _ModelConverter(model, faults, naming).convert()
 
 
 class _ModelConverter:
-    def __init__(self, model: ForeignModel, faults: Faults) -> None:
+    def __init__(self, model: ForeignModel, faults: Faults, naming: Naming) -> None:
         self._model = model
         self._faults = faults
+        self._naming = naming
         self._converted = ConvertedModel()
-        self._builder = RuleBuilder(model, self._converted.type_names, faults)
+        self._builder = RuleBuilder(model, self._converted.type_names, faults, naming)
 
     def convert(self) -> ConvertedModel:
         converted, types = self._converted, self._model.types
@@ -253,7 +259,7 @@ class _ModelConverter:
         """Adds the names that types, or the relations of one of them, have here, none of which may be equal."""
         taken: dict[str, str] = {}
         for name, declaration in declared.items():
-            here = convert_type(name) if kind == "type" else convert_name(name)
+            here = self._naming.name_type(name) if kind == "type" else self._naming.name_relation(name)
             if here in taken:
                 both = f"{kind}s {show_name(taken[here])} and {show_name(name)}"
                 self._faults.report(declaration.name, "name_collision", f"{both} would both become {show_name(here)}")
@@ -333,13 +339,17 @@ class _ModelConverter:
         is_direct = any(inner.kind == "direct" for inner in relation.rewrite.walk())
         if is_direct:
             self._converted.allowed[key] = relation.allowed
-        if not any(inner.kind == "direct" for operand in operands for inner in operand.walk()):
+        name_direct = self._naming.name_direct
+        is_separate = is_direct and name_direct is not None
+        if not is_separate and not any(inner.kind == "direct" for operand in operands for inner in operand.walk()):
             here.allowed = self._allow(relation) if is_direct else []
             here.rule = self._builder.build(declared, operands, "") if operands else None
             self._converted.direct[key] = name_here
             return [here]
-        taken = {*map(convert_name, declared.relations), *relations}
-        direct = _choose_name(f"direct_{name_here}", taken)
+        if name_direct is not None:
+            direct = name_direct(name)
+        else:
+            direct = _choose_name(f"{DIRECT}{name_here}", {*map(convert_name, declared.relations), *relations})
         here.allowed = []
         here.rule = self._builder.build(declared, [relation.rewrite], direct)
         self._converted.direct[key] = direct
@@ -358,7 +368,7 @@ class _ModelConverter:
             if is_left_out or (condition is not None and condition.text not in self._converted.conditions):
                 continue
             clause = AllowedClause(NameAt(self._converted.type_names[restriction.type.text]), restriction.is_wildcard)
-            clause.relation = NameAt(convert_name(userset.text)) if userset is not None else None
+            clause.relation = NameAt(self._naming.name_relation(userset.text)) if userset is not None else None
             clauses[clause.text] = clause
         return [*clauses.values()]
 

@@ -1,7 +1,7 @@
 """Defines names as they were written in a file of another product, and what is wrong there."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -98,6 +98,61 @@ def convert_parameter(name: str) -> str:
 
 def _replace_character(character: re.Match[str]) -> str:
     return _REPLACEMENTS.get(character[0]) or f"-u{ord(character[0]):04x}-"
+
+
+class Naming(NamedTuple):
+    """Says what types and relations are called here. If `name_direct` is given, it returns the relation in which the
+    relationships of a relation are stored, which then never is the relation itself; otherwise that depends on its
+    rule."""
+
+    name_type: Callable[[str], str] = convert_type
+    name_relation: Callable[[str], str] = convert_name
+    name_direct: Callable[[str], str] | None = None
+
+    def name_link(self, relation: str) -> str:
+        """Returns what a relation that has no rule is called where it links objects."""
+        return (self.name_direct or self.name_relation)(relation)
+
+
+READABLE = Naming()
+
+
+DIRECT = "direct_"
+"""Begins the relation in which the relationships of another one are stored, and with stable names no other."""
+_STABLE_DIGEST_LENGTH = 12
+_STABLE_TYPE = re.compile(r"[a-z0-9_-]{1,64}")
+_STABLE_RELATION = re.compile(rf"(?!{DIRECT})[A-Za-z0-9_-]{{1,{MAX_NAME_LENGTH - len(DIRECT)}}}")
+
+
+def name_stable_type(name: str) -> str:
+    """Returns what a type is called here, whatever other types there are: `Team` becomes `team-` with a digest."""
+    if _STABLE_TYPE.fullmatch(name):
+        return name
+    return _add_digest(_OTHER_CHARACTER.sub(_replace_character, name.lower()), name, MAX_NAME_LENGTH)
+
+
+def name_stable_relation(name: str) -> str:
+    """Returns what a relation is called here, whatever other relations there are: `a.b` becomes `relation_a__b-` with a
+    digest."""
+    if _STABLE_RELATION.fullmatch(name) and name not in KEYWORDS:
+        return name
+    readable = f"relation_{_OTHER_CHARACTER.sub(_replace_character, name)}"
+    return _add_digest(readable, name, MAX_NAME_LENGTH - len(DIRECT))
+
+
+def name_stable_direct(name: str) -> str:
+    """Returns the relation that has the relationships of one."""
+    return f"{DIRECT}{name_stable_relation(name)}"
+
+
+def _add_digest(readable: str, name: str, length: int) -> str:
+    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_STABLE_DIGEST_LENGTH]
+    return f"{readable[: length - _STABLE_DIGEST_LENGTH - 1]}-{digest}"
+
+
+STABLE = Naming(name_stable_type, name_stable_relation, name_stable_direct)
+"""Gives each name the same name here in all versions of a model. Of different names, none is like another but by a
+collision of 48 bits, which conversion reports."""
 
 
 def show_name(text: str) -> str:

@@ -296,10 +296,10 @@ class _JsonReader:
         at = self._name("rewrite", path)
         if kind == "this":
             return Rewrite("direct", at)
-        if kind == "computedUserset":
+        if kind in ("computedUserset", "computed_userset"):
             return Rewrite("computed", at, (self._name(body.get("relation"), path),))
-        if kind == "tupleToUserset":
-            computed = self._mapping(body.get("computedUserset"), path)
+        if kind in ("tupleToUserset", "tuple_to_userset"):
+            computed = self._mapping(body.get("computedUserset") or body.get("computed_userset"), path)
             link = self._mapping(body.get("tupleset"), path)
             names = (self._name(computed.get("relation"), path), self._name(link.get("relation"), path))
             return Rewrite("arrow", at, names)

@@ -18,6 +18,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.history.times import render_time
 from magistrate.store.contract.backups import ROWS_AT_ONCE, BackedUpWebhook, RestoredRow, StoreContents, VersionedRow
+from magistrate.store.contract.openfga import LAST_ULID, StoredOpenFgaModel
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
@@ -75,6 +76,7 @@ async def write_backup(
     try:
         keys = [*await _list_keys(ctx.store)] if request.has_keys else []
         webhooks = [] if writer.are_bare else await _list_webhooks(ctx.store)
+        models = 0 if writer.are_bare else await _count_openfga_models(ctx.store, at)
         counted = Counter[type]()
         async for _ in _count_rows(ctx.store, at, counts, counted):
             yield None
@@ -84,7 +86,7 @@ async def write_backup(
             _describe_store(stored),
             write_token(ctx.store.identity, RevisionId(at, point.bits)),
             render_time(point.written_at),
-            _build_counts(counted, sum(map(len, keys)), len(webhooks)),
+            _build_counts(counted, sum(map(len, keys)), len(webhooks), models),
             request.part,
             request.parts,
         )
@@ -98,6 +100,10 @@ async def write_backup(
         raise Conflict(COLLECTED) from error
     for rows in [webhooks, *keys] if webhooks else keys:
         lines += writer.write_rows(rows)
+    if models:
+        async for page in _list_openfga_models(ctx.store, at):
+            lines += await asyncio.to_thread(writer.write_rows, page)
+            yield None
     if await ctx.store.locate(RevisionId(at, point.bits)) is not Presence.STORED:
         raise Conflict("the store was restored while it was backed up; run the command again")
     if lines != header.counts.lines:
@@ -160,9 +166,29 @@ async def _count_rows(
         counts[StoredObject], counts[Warrant] = contents.objects, contents.warrants
 
 
-def _build_counts(counted: Mapping[type, int], keys: int, webhooks: int) -> LineCounts:
+def _build_counts(counted: Mapping[type, int], keys: int, webhooks: int, openfga_models: int) -> LineCounts:
     policies, types, objects, warrants = (counted[kind] for kind in KINDS)
-    return LineCounts(policies, types, objects, warrants, keys, webhooks)
+    return LineCounts(policies, types, objects, warrants, keys, webhooks, openfga_models)
+
+
+MODELS_AT_ONCE = 20
+"""Limits the authorization models of a page, which take up to 256 KiB each, with as much for their assertions."""
+
+
+async def _list_openfga_models(store: Store, at: Revision) -> AsyncIterator[Sequence[StoredOpenFgaModel]]:
+    """Yields the authorization models of a revision in pages, the newest first, with the assertions of now."""
+    last = LAST_ULID
+    while listed := (await store.list_openfga_models(last, MODELS_AT_ONCE)).value:
+        if page := [stored for stored in listed if stored.created_revision <= at]:
+            yield page
+        last = listed[-1].id
+
+
+async def _count_openfga_models(store: Store, at: Revision) -> int:
+    count = 0
+    async for page in _list_openfga_models(store, at):
+        count += len(page)
+    return count
 
 
 async def _list_keys(store: Store) -> Sequence[Sequence[RestoredRow]]:
@@ -179,4 +205,5 @@ async def _list_webhooks(store: Store) -> Sequence[BackedUpWebhook]:
 
 
 def _describe_store(stored: StoredStore) -> StoreHeader:
-    return StoreHeader(stored.id, stored.name, render_time(stored.created_at), stored.description, stored.limits)
+    columns = (stored.id, stored.name, render_time(stored.created_at), stored.description, stored.limits)
+    return StoreHeader(*columns, stored.openfga_name)

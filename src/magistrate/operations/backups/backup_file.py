@@ -40,6 +40,7 @@ class StoreHeader(msgspec.Struct, rename="camel", frozen=True, omit_defaults=Tru
     created_at: str
     description: str = ""
     limits: StoreLimits = StoreLimits()
+    openfga_name: str | None = None
 
 
 class LineCounts(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
@@ -51,10 +52,16 @@ class LineCounts(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fie
     warrants: int
     keys: int = 0
     webhooks: int = 0
+    openfga_models: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Returns how many lines are rows of a revision."""
+        return self.policies + self.object_types + self.objects + self.warrants
 
     @property
     def lines(self) -> int:
-        return self.policies + self.object_types + self.objects + self.warrants + self.keys + self.webhooks
+        return self.rows + self.keys + self.webhooks + self.openfga_models
 
 
 class BackupHeader(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -1,8 +1,8 @@
 """Renders the rows of a store as lines of a backup, and reads them again, exactly.
 
 The lines are those that an import takes (docs/cli.md#importing), with the times at which everything was made; those
-with keys and webhooks are in backups only. What is JSON in the store is copied as it is, so that a restored store has
-the same texts."""
+with keys, webhooks and authorization models are in backups only. What is JSON in the store is copied as it is, so that
+a restored store has the same texts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -20,6 +20,7 @@ from magistrate.operations.history.times import read_time, render_time
 from magistrate.operations.models.definitions import parse_definition, parse_policies
 from magistrate.store.contract.backups import BackedUpWebhook, KeyDigest, RestoredRow
 from magistrate.store.contract.keys import StoredKey
+from magistrate.store.contract.openfga import StoredOpenFgaModel
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.webhooks import WebhookFilter
 
@@ -66,6 +67,14 @@ class WebhookLine(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unk
     subject_type: tuple[str, ...] = ()
 
 
+class OpenFgaModelLine(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Represents an authorization model of OpenFGA's API."""
+
+    id: str
+    document: msgspec.Raw
+    assertions: msgspec.Raw
+
+
 class RowLine(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """Represents a line. An object has a type and an id, perhaps `meta`; a warrant a relation and a subject as well."""
 
@@ -81,6 +90,7 @@ class RowLine(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown
     key: KeyLine | None = None
     generated_key: DigestLine | None = None
     webhook: WebhookLine | None = None
+    openfga_model: OpenFgaModelLine | None = None
 
 
 class ModelLine(msgspec.Struct, rename="camel"):
@@ -152,12 +162,18 @@ def _render_webhook(row: BackedUpWebhook) -> RowLine:
     return RowLine(render_time(row.created_at), webhook=webhook)
 
 
+def _render_openfga_model(row: StoredOpenFgaModel) -> RowLine:
+    model = OpenFgaModelLine(row.id, msgspec.Raw(row.document), msgspec.Raw(row.assertions))
+    return RowLine(render_time(row.created_at), openfga_model=model)
+
+
 _RENDERERS: Mapping[type, Callable[[Any], RowLine]] = {
     Warrant: _render_warrant,
     StoredObject: _render_object,
     StoredKey: _render_key,
     KeyDigest: _render_digest,
     BackedUpWebhook: _render_webhook,
+    StoredOpenFgaModel: _render_openfga_model,
 }
 
 
@@ -230,6 +246,10 @@ def _read_row(line: RowLine | StoredObjectType | StoredPolicy) -> RestoredRow:
         return KeyDigest(line.generated_key.digest, created_at)
     if line.webhook is not None:
         return _read_webhook(line.webhook, created_at)
+    if line.openfga_model is not None:
+        model = line.openfga_model
+        texts = (bytes(model.document).decode(), bytes(model.assertions).decode())
+        return StoredOpenFgaModel(model.id, *texts, created_at, 0)
     raise DamagedBackup("a line is none of a backup")
 
 
@@ -321,4 +341,5 @@ _VALIDATORS: Mapping[type, Callable[[Sequence[Any]], None]] = {
     StoredKey: _accept,
     KeyDigest: _accept,
     BackedUpWebhook: _accept,
+    StoredOpenFgaModel: _accept,
 }

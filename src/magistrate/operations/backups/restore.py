@@ -23,6 +23,7 @@ from magistrate.operations.history.points_in_time import AsOf
 from magistrate.operations.models.definitions import read_definition
 from magistrate.store.contract.backups import BackedUpWebhook, KeyDigest, RestoredContents, RestoredRow
 from magistrate.store.contract.keys import StoredKey
+from magistrate.store.contract.openfga import StoredOpenFgaModel
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType
 
@@ -32,7 +33,7 @@ SAMPLE_SIZE = 1_000
 CHECKS_AT_ONCE = 50
 """Limits the checks of one evaluation, so that each batch stays within the work that a request may take."""
 _OF_KEYS = (StoredKey, KeyDigest)
-_UNVERSIONED = (*_OF_KEYS, BackedUpWebhook)
+_UNVERSIONED = (*_OF_KEYS, BackedUpWebhook, StoredOpenFgaModel)
 
 
 class VerifiedStore(NamedTuple):
@@ -105,7 +106,7 @@ async def find_differences(ctx: Context, backup: VerifiedStore, restored: Revisi
         lines += len(rows)
         definitions.update((row.name, row.definition) for row in rows if isinstance(row, StoredObjectType))
     counts = backup.header.counts
-    expected = counts.lines - counts.keys - counts.webhooks
+    expected = counts.rows
     differences = [] if lines == expected else [f"the store has {lines} rows, the backup {expected}"]
     if digest.hexdigest() != backup.digest:
         differences.append(f"the rows of the store have the digest {digest.hexdigest()}, the backup {backup.digest}")

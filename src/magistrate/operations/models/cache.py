@@ -1,7 +1,7 @@
 """Caches the compiled model of a store as long as no object type changes, and a few models of the past."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from cachetools import LRUCache
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.cache.segments import stay_as_large
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import Revision
+from magistrate.engine.names import PolicyName, Revision, TypeName
 from magistrate.operations.models.compiled_models import CompiledModels, ParsedDefinitions
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredModel
@@ -59,6 +59,11 @@ class Models:
     def known(self) -> Model | None:
         """Returns the model that `get_known` returns, None if that would have to be read."""
         return self._known
+
+    @property
+    def definitions(self) -> tuple[Mapping[TypeName, str], Mapping[PolicyName, str]] | None:
+        """Returns the definitions of the object types and policies of the known model, None if there is none."""
+        return None if self._parsed is None else (self._parsed.definitions, self._parsed.policies)
 
     def measure_past(self) -> CacheBytes:
         """Returns how many bytes the models of the past take, and the limit on them."""

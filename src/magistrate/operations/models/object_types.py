@@ -22,8 +22,7 @@ from magistrate.operations.models.definitions import parse_definition, read_defi
 from magistrate.operations.paging import LegacyCursor, ListKind, Page, PageRequest, Sort, Values, read_page
 from magistrate.operations.scheduling import offload
 from magistrate.store.contract.lists import ObjectTypeFilter, Snapshot
-from magistrate.store.contract.new_rows import NewObjectType, Stamp
-from magistrate.store.contract.store import ValidateTypes
+from magistrate.store.contract.new_rows import NewObjectType, Stamp, ValidateTypes
 from magistrate.store.contract.stored_rows import StoredObjectType
 
 Loop = tuple[RelationEdge, ...]

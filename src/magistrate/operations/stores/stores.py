@@ -1,7 +1,7 @@
 """Makes, lists, changes and deletes stores."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -63,6 +63,24 @@ async def create_store(ctx: Context, draft: StoreDraft, actor: str) -> Snapshot[
     stored = await stores.create(new)
     await ctx.take_over_keys()
     return await _answer(ctx, stored)
+
+
+async def create_openfga_store(ctx: Context, openfga_name: str, actor: str) -> Snapshot[StoredStore]:
+    """Makes a store without a model, which has this name in the API of OpenFGA, and here one that is made of its
+    id."""
+    new = NewStore("", "", StoreLimits(), actor, ctx.now(), openfga_name=openfga_name)
+    stored = await _stores_of(ctx).create(new)
+    await ctx.take_over_keys()
+    return await _answer(ctx, stored)
+
+
+async def list_stores_by_id(
+    ctx: Context, after: str, limit: int, openfga_name: str | None
+) -> Snapshot[Sequence[StoredStore]]:
+    """Lists the first stores whose id is greater than this one; with a name, those that have it in the API of
+    OpenFGA."""
+    listed = await _stores_of(ctx).list_stores_by_id(after, limit, openfga_name)
+    return Snapshot(await ctx.store.check(), listed)
 
 
 async def get_store(ctx: Context, named: str, freshness: Freshness) -> Snapshot[StoredStore]:

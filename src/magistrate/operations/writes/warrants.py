@@ -18,9 +18,9 @@ from magistrate.operations.context import Context
 from magistrate.operations.models.definitions import read_definition
 from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, read_page
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot, WarrantFilter
-from magistrate.store.contract.new_rows import NewWarrant, Stamp
+from magistrate.store.contract.new_rows import NewWarrant, Stamp, ValidateTypes
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.contract.store import AtomicWrite, ValidateTypes, WriteCounts
+from magistrate.store.contract.store import AtomicWrite, WriteCounts
 
 TARGET_HOLD_SECONDS = 0.010
 """Sets how long a chunk should hold other writers. A machine or a disk that is suddenly busy makes the chunk take

@@ -11,6 +11,7 @@ from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.new_rows import Stamp
+from magistrate.store.contract.openfga import StoredOpenFgaModel
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.webhooks import WebhookFilter
@@ -40,7 +41,7 @@ class BackedUpWebhook(msgspec.Struct, frozen=True):
     created_by: str
 
 
-RestoredRow = VersionedRow | StoredKey | KeyDigest | BackedUpWebhook
+RestoredRow = VersionedRow | StoredKey | KeyDigest | BackedUpWebhook | StoredOpenFgaModel
 
 
 class StoreContents(NamedTuple):
@@ -87,7 +88,8 @@ class BackupStore(Protocol):
         history begins there: the numbers of revisions begin again at 1, with other bits, and no earlier state, event,
         decision, result of a request or key of sessions is kept. Its keys stay, and those among the rows are added,
         unless the store has one of the same name, or any store the same key. Its webhooks are those among the rows,
-        disabled and without a secret, at the newest revision. Nothing can be written to the store meanwhile.
+        disabled and without a secret, at the newest revision. Its authorization models of OpenFGA's
+        API are those among the rows. Nothing can be written to the store meanwhile.
 
         Raises Conflict if the store has objects or warrants, or another model than it began with, unless it
         `replaces` these; LimitReached if the rows exceed a limit of the store and it `heeds_limits`; and what

@@ -1,6 +1,6 @@
 """Defines the rows that writes store."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -110,6 +110,11 @@ class ImportBatch:
     objects: Sequence[NewObject] = ()
     warrants: Sequence[NewWarrant] = ()
     policies: Sequence[tuple[PolicyName, str]] = ()
+
+
+ValidateTypes = Callable[[Mapping[TypeName, str]], None]
+"""Validates the definitions of object types as a write would leave them, inside that write; raising an exception
+undoes the write."""
 
 
 class ImportProgress(msgspec.Struct, frozen=True):

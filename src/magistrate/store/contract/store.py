@@ -40,7 +40,9 @@ from magistrate.store.contract.new_rows import (
     NewObjectType,
     NewWarrant,
     Stamp,
+    ValidateTypes,
 )
+from magistrate.store.contract.openfga import OpenFgaStore
 from magistrate.store.contract.revisions import (
     HistoryStore,
     Mark,
@@ -110,11 +112,6 @@ class WriteCounts(msgspec.Struct, frozen=True):
     unchanged: int
 
 
-ValidateTypes = Callable[[Mapping[TypeName, str]], None]
-"""Validates the definitions of object types as a write would leave them, inside that write; raising an exception
-undoes the write."""
-
-
 FindForbidden = Callable[
     [Mapping[TypeName, str], Mapping[TypeName, str], Iterable[WarrantPattern]], Iterable[WarrantPattern]
 ]
@@ -129,6 +126,7 @@ class Store(
     SessionKeyStore,
     TicketStore,
     WebhookStore,
+    OpenFgaStore,
     BackupStore,
     EventStore,
     HistoryStore,

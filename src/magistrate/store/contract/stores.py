@@ -27,15 +27,28 @@ DEFAULT_NAME = "default"
 
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _ULID_CHARACTERS = 26
-_RANDOM_BITS = 80
+_RANDOM_BITS, _RANDOM_BITS_BEHIND = 80, 64
 _ID_BYTES = 8
 
 
 def generate_ulid(now: int) -> str:
     """Returns a ULID: 48 bits of the time in milliseconds and 80 random ones, as 26 characters. `now` is in
     microseconds since 1970 UTC."""
-    number = (now // 1_000) << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
+    return encode_ulid((now // 1_000) << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS))
+
+
+def encode_ulid(number: int) -> str:
+    """Returns a number of 128 bits as a ULID."""
     return "".join(_DIGITS[number >> 5 * place & 31] for place in reversed(range(_ULID_CHARACTERS)))
+
+
+def generate_ulid_after(now: int, last: str | None) -> str:
+    """Returns a ULID that is greater than the last one. If that has the same time, or a later one, they differ by a
+    random number: after a restore, none is generated that was lost."""
+    drawn = generate_ulid(now)
+    if last is None or drawn > last:
+        return drawn
+    return encode_ulid(int.from_bytes(read_ulid(last), "big") + 1 + secrets.randbits(_RANDOM_BITS_BEHIND))
 
 
 def read_ulid(text: str) -> bytes:
@@ -72,7 +85,8 @@ class StoredStore:
 
     `number` is never given to another store, except by a rare chance if the database is restored to a time before the
     store was made. `id` is a ULID. Times are in microseconds since 1970 UTC; `deleted_at` is set once the store was
-    deleted. `usage` is as of when this was read."""
+    deleted. `usage` is as of when this was read. `openfga_name` is the name in the API of OpenFGA, None if that is the
+    same."""
 
     number: int
     id: str
@@ -83,6 +97,7 @@ class StoredStore:
     created_at: int
     deleted_at: int | None = None
     usage: StoreUsage = HOLDS_NOTHING
+    openfga_name: str | None = None
 
     @property
     def identity(self) -> Identity:
@@ -91,9 +106,9 @@ class StoredStore:
 
 def build_store(row: tuple[Any, ...]) -> StoredStore:
     """Builds a store from its columns, in the order of StoredStore and StoreUsage."""
-    number, store_id, name, description, limits, *others, warrants, objects = row
-    usage = StoreUsage(warrants, objects)
-    columns: tuple[Any, ...] = (number, store_id, name or "", description, read_limits(limits), *others, usage)
+    number, store_id, name, description, limits, *others, warrants, objects, openfga_name = row
+    of_heads = (*others, StoreUsage(warrants, objects), openfga_name)
+    columns: tuple[Any, ...] = (number, store_id, name or "", description, read_limits(limits), *of_heads)
     return StoredStore(*columns)
 
 
@@ -104,7 +119,8 @@ read_limits = _LIMITS.decode
 @dataclass(frozen=True, slots=True)
 class NewStore:
     """Describes a store to be made. Its model is that of the store with the number `model_of`, if it is given,
-    otherwise it has these object types. `actor` and `at` are those of its first revision."""
+    otherwise it has these object types. `actor` and `at` are those of its first revision. Without a `name`, it gets one
+    that is made of its id."""
 
     name: str
     description: str
@@ -113,6 +129,7 @@ class NewStore:
     at: int
     types: Sequence[NewObjectType] = ()
     model_of: int | None = None
+    openfga_name: str | None = None
 
 
 class MovedStore(msgspec.Struct, frozen=True):
@@ -177,6 +194,11 @@ class Stores(Protocol):
 
     async def list_stores(self, part: Slice, prefix: str) -> PageSlice[StoredStore]:
         """Lists a slice of the stores whose names begin with a prefix. Sorts: name."""
+        ...
+
+    async def list_stores_by_id(self, after: str, limit: int, openfga_name: str | None) -> Sequence[StoredStore]:
+        """Returns the first `limit` stores whose id is greater than this one, by id: the oldest first. With a name,
+        only those that have it in the API of OpenFGA."""
         ...
 
     async def find_store(self, named: str) -> StoredStore | None:

@@ -6,15 +6,17 @@
 
 -- The stores that share these tables. number: is in every row of the other tables, and is never given to another store.
 -- id: a ULID, 26 characters. name: NULL once all rows of a deleted store are removed. cursor_key: signs the cursors of
--- the store.
+-- the store. openfga_name: the name that the store has in the API of OpenFGA, NULL if that is the same (docs/openfga.md).
 CREATE TABLE store (
     number      INTEGER NOT NULL PRIMARY KEY,
     id          TEXT    NOT NULL UNIQUE,
     name        TEXT    UNIQUE,
     description TEXT    NOT NULL,
     cursor_key  TEXT    NOT NULL,
-    created_at  INTEGER NOT NULL
+    created_at  INTEGER NOT NULL,
+    openfga_name TEXT
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX store_by_openfga_name ON store (coalesce(openfga_name, name), id);
 
 -- The newest revision of each store, and what all processes have to agree on. Reads select from it in the same statement.
 -- horizon: the oldest revision that can be read. bits: those of the newest revision, see below. model_revision: the one
@@ -333,4 +335,16 @@ CREATE TABLE webhook_delivery (
     bits             INTEGER,
     attempt          INTEGER NOT NULL,
     PRIMARY KEY (store, webhook, number)
+) STRICT, WITHOUT ROWID;
+
+-- The authorization models of OpenFGA's API, which never change (docs/openfga.md). id: a ULID, later ones are greater.
+-- document: the model as JSON. assertions: the assertions about it as JSON, which are replaced as a whole.
+CREATE TABLE openfga_model (
+    store            INTEGER NOT NULL,
+    id               TEXT    NOT NULL,
+    document         TEXT    NOT NULL,
+    assertions       TEXT    NOT NULL,
+    created_at       INTEGER NOT NULL,
+    created_revision INTEGER NOT NULL,
+    PRIMARY KEY (store, id)
 ) STRICT, WITHOUT ROWID;

@@ -15,6 +15,7 @@ from magistrate.errors import Conflict, DamagedBackup
 from magistrate.store.contract.backups import BackedUpWebhook, KeyDigest, RestoredContents, RestoredRow
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.new_rows import MAX_WARRANTS_IN_A_WRITE, Stamp
+from magistrate.store.contract.openfga import StoredOpenFgaModel
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.stores import NewStore, StoredStore, build_store
@@ -37,6 +38,7 @@ from magistrate.store.sql.head import OPEN_HEAD
 from magistrate.store.sql.keys import MOVE_KEYS_VERSION
 from magistrate.store.sql.models import INSERT_PATTERN, NAMED_POLICY, OBJECT_TYPE
 from magistrate.store.sql.objects import OBJECT
+from magistrate.store.sql.openfga import INSERT_OPENFGA_MODEL
 from magistrate.store.sql.revisions import INSERT_REVISION
 from magistrate.store.sql.stores import FIND_NAMED_STORE
 from magistrate.store.sql.warrants import FIND_NEXT_EXPIRY, WARRANT
@@ -147,6 +149,9 @@ class _Insertion:
             yield Execute(INSERT_RESTORED_KEY, list(map(_read_key, batch)))
         elif kind is BackedUpWebhook:
             yield Execute(INSERT_RESTORED_WEBHOOK, list(map(_read_webhook, batch)))
+        elif kind is StoredOpenFgaModel:
+            rows = [(row.id, row.document, row.assertions, row.created_at, FIRST) for row in batch]
+            yield Execute(INSERT_OPENFGA_MODEL, rows)
         elif kind is KeyDigest:
             yield Execute(INSERT_RESTORED_DIGEST, [(row.digest, row.created_at) for row in batch])
         else:

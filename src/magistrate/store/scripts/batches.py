@@ -22,9 +22,10 @@ from magistrate.store.contract.new_rows import (
     ImportProgress,
     NewWarrant,
     Stamp,
+    ValidateTypes,
 )
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.contract.store import AtomicWrite, FindForbidden, Precondition, ValidateTypes, WriteCounts
+from magistrate.store.contract.store import AtomicWrite, FindForbidden, Precondition, WriteCounts
 from magistrate.store.database import Execute, Row, Script, Select
 from magistrate.store.scripts.models import put_all_policies, put_all_types
 from magistrate.store.scripts.objects import OBJECTS, end_objects, put_all

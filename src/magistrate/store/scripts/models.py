@@ -7,9 +7,9 @@ from typing import TypeVar
 from magistrate.engine.names import WILDCARD, PolicyName, Revision, TypeName
 from magistrate.engine.warrants.warrant import WarrantPattern, warrant_names
 from magistrate.errors import ModelChanged, NotFound, OrphanedWarrants
-from magistrate.store.contract.new_rows import NewModel, NewObjectType, Stamp
+from magistrate.store.contract.new_rows import NewModel, NewObjectType, Stamp, ValidateTypes
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.contract.store import FindForbidden, ValidateTypes
+from magistrate.store.contract.store import FindForbidden
 from magistrate.store.contract.stored_rows import StoredObjectType, StoredPolicy
 from magistrate.store.database import NOTHING, Compute, Execute, Script, Select
 from magistrate.store.scripts.versions import (

@@ -16,7 +16,7 @@ from magistrate.store.contract.stores import (
     StoredStore,
     StoreLimits,
     build_store,
-    generate_ulid,
+    generate_ulid_after,
 )
 from magistrate.store.database import NOTHING, Execute, Row, Script, Select
 from magistrate.store.scripts.keys import draw_bits
@@ -47,22 +47,27 @@ MAX_GAP = 65_536
 """Limits the numbers that are left out before that of a new store, at random: if the database is restored to a time
 before a store was made, the next one gets another number, and nobody who still knows the first one reads its rows."""
 FIRST = Revision(1)
+NAMED_BY_ID = "openfga-"
+"""Begins the name of a store that is made without one."""
 
 
 def create_store(head: Revision, new: NewStore) -> Script[StoredStore]:
-    yield from _require_free(new.name)
+    if new.name:
+        yield from _require_free(new.name)
     if new.model_of is not None:
         yield from _find(new.model_of)
     types, policies = yield from _read_model(new)
-    [[(last,)]] = yield Select(LAST_NUMBER, [()])
+    [[(last, last_id)]] = yield Select(LAST_NUMBER, [()])
+    store_id = generate_ulid_after(new.at, last_id)
     stored = StoredStore(
         last + 1 + secrets.randbelow(MAX_GAP),
-        generate_ulid(new.at),
-        new.name,
+        store_id,
+        new.name or f"{NAMED_BY_ID}{store_id.lower()}",
         new.description,
         new.limits,
         secrets.token_hex(CURSOR_KEY_BYTES),
         new.at,
+        openfga_name=new.openfga_name,
     )
     yield Execute(MAKE_STORE, [store_row(stored)], NOTHING)
     bits = secrets.randbits(BITS)
@@ -78,7 +83,8 @@ def create_store(head: Revision, new: NewStore) -> Script[StoredStore]:
 
 def store_row(stored: StoredStore) -> Row:
     """Returns the values of MAKE_STORE."""
-    return stored.number, stored.id, stored.name, stored.description, stored.cursor_key, stored.created_at
+    columns = (stored.number, stored.id, stored.name, stored.description)
+    return *columns, stored.cursor_key, stored.created_at, stored.openfga_name
 
 
 def head_row(stored: StoredStore, first: RevisionId) -> Row:

@@ -16,9 +16,14 @@ from magistrate.engine.policy.policy import may_read_clock
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, policy_digest, warrant_names
 from magistrate.errors import NotFound
 from magistrate.store.contract.lists import Snapshot
-from magistrate.store.contract.new_rows import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE, NewWarrant, Stamp
+from magistrate.store.contract.new_rows import (
+    FIRST_REPLACEMENT,
+    MAX_WARRANTS_IN_A_WRITE,
+    NewWarrant,
+    Stamp,
+    ValidateTypes,
+)
 from magistrate.store.contract.revisions import RevisionId, WarrantChanges
-from magistrate.store.contract.store import ValidateTypes
 from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
 from magistrate.store.scripts.objects import OBJECTS
 from magistrate.store.scripts.versions import (

@@ -9,10 +9,11 @@ from magistrate.store.sql.head import ADD_KEYS_BITS, MAX_MOVED
 
 HAS_STORES = "SELECT 1 FROM store LIMIT 1"
 MAKE_STORE = """
-INSERT INTO store (number, id, name, description, cursor_key, created_at) VALUES (?, ?, ?, ?, ?, ?)"""
-LAST_NUMBER = "SELECT max(number) FROM store"
+INSERT INTO store (number, id, name, description, cursor_key, created_at, openfga_name) VALUES (?, ?, ?, ?, ?, ?, ?)"""
+LAST_NUMBER = "SELECT (SELECT max(number) FROM store), (SELECT max(id) FROM store)"
 _COLUMNS = """
-s.number, s.id, s.name, s.description, h.limits, s.cursor_key, s.created_at, h.deleted_at, h.warrants, h.objects"""
+s.number, s.id, s.name, s.description, h.limits, s.cursor_key, s.created_at, h.deleted_at, h.warrants, h.objects,
+s.openfga_name"""
 _STORES = f"SELECT {_COLUMNS} FROM store s JOIN head h ON h.store = s.number"
 FIND_STORE = f"{_STORES} WHERE s.number = ?"
 FIND_NEWEST = "SELECT s.id, h.revision, h.bits FROM store s JOIN head h ON h.store = s.number WHERE s.number = ?"
@@ -23,6 +24,9 @@ _LIST_STORES = f"""
 ORDER BY s.name {{order}} LIMIT ?"""
 LIST_STORES_AFTER = _LIST_STORES.format(sign=">", order="ASC")
 LIST_STORES_BEFORE = _LIST_STORES.format(sign="<", order="DESC")
+LIST_STORES_BY_ID = f"{_STORES} WHERE s.id > ? AND h.deleted_at IS NULL ORDER BY s.id LIMIT ?"
+LIST_STORES_BY_OPENFGA_NAME = f"""
+{_STORES} WHERE coalesce(s.openfga_name, s.name) = ? AND s.id > ? AND h.deleted_at IS NULL ORDER BY s.id LIMIT ?"""
 LIST_MOVED_STORES = f"""
 SELECT d.revision, d.bits, e.revision, e.bits, :first_moved, :end_of_moved,
     a.moved, a.keys_bits, a.deleted_at, a.revision, a.bits, b.bits,
@@ -94,6 +98,7 @@ _KEYS = {
     "watch_ticket": "digest",
     "webhook": "id",
     "webhook_delivery": "webhook, number",
+    "openfga_model": "id",
 }
 TABLES = ("store", "head", *_KEYS)
 """Names all tables but `migration`."""

@@ -1,0 +1,37 @@
+"""Lists the routes of OpenFGA's API (docs/openfga.md). They have a table of their own: the OpenAPI document of this
+service does not describe them, because others do."""
+
+from functools import partial
+
+from magistrate.api.openfga import models, stores
+from magistrate.api.route import TEXT, Parameter, Route
+from magistrate.api.used_types import list_all, list_none
+from magistrate.operations.keys.callers import Scope
+
+_STORES, _STORE = "/stores", "/stores/{store_id}"
+_MODELS = f"{_STORE}/authorization-models"
+
+_PAGE = (
+    Parameter("page_size", "how many rows a page has at most", TEXT),
+    Parameter("continuation_token", "where the page begins", TEXT),
+)
+
+_operate = partial(Route, scope=Scope.STORES, list_types=list_none)
+_read = partial(Route, scope=Scope.READ, list_types=list_all)
+_define = partial(Route, scope=Scope.MODEL, writes=True, list_types=list_all)
+
+OPENFGA_ROUTES: tuple[Route, ...] = (
+    _operate("POST", _STORES, stores.create_store, "Create a store", writes=True, is_repeatable=True, status=201),
+    _operate(
+        "GET", _STORES, stores.list_stores, "List stores",
+        parameters=(*_PAGE, Parameter("name", "only stores of this name", TEXT)),
+    ),
+    _read("GET", _STORE, stores.get_store, "Get a store", also_for=Scope.STORES),
+    _operate("DELETE", _STORE, stores.remove_store, "Delete a store", writes=True, is_typed=False, status=204),
+    _define(
+        "POST", _MODELS, models.write_model, "Write an authorization model, which is the newest then",
+        is_repeatable=True, status=201,
+    ),
+    _read("GET", _MODELS, models.list_models, "List authorization models, the newest first", parameters=_PAGE),
+    _read("GET", f"{_MODELS}/{{model_id}}", models.get_model, "Get an authorization model"),
+)  # fmt: skip

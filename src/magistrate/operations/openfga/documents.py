@@ -1,0 +1,122 @@
+"""Reads the authorization models of OpenFGA's API, and keeps those that are in use."""
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import count
+from operator import attrgetter
+from typing import NamedTuple
+
+from cachetools import LRUCache
+
+from magistrate.engine.byte_sizes import CacheBytes
+from magistrate.engine.names import Revision, TypeName
+from magistrate.engine.openfga.documents import OpenFgaDocument, load_document
+from magistrate.errors import OpenFgaRefusal
+from magistrate.operations.models.cache import Models
+from magistrate.operations.models.definitions import render_definition
+from magistrate.operations.scheduling import offload
+from magistrate.store.contract.openfga import StoredOpenFgaModel
+from magistrate.store.contract.store import Store
+
+UNKNOWN_MODEL, NO_MODEL = "authorization_model_not_found", "latest_authorization_model_not_found"
+COST_OF_A_BYTE = 10
+"""Sets how many times as long a document takes as reading as many bytes of definitions."""
+MIN_BYTES, BYTES_OF_A_CHARACTER = 16_384, 60
+"""Estimate what a document takes in memory, with the types that it becomes."""
+MAX_BYTES = 33_554_432
+"""Limits the documents that are kept in a process besides the newest of each store (32 MiB)."""
+
+
+class CompiledDocument(NamedTuple):
+    """Holds an authorization model with its id, and the definitions that it has as the model of a store."""
+
+    id: str
+    document: OpenFgaDocument
+    definitions: Mapping[TypeName, str]
+    size: int
+
+
+class KeptDocuments:
+    """Holds the authorization models that were used most recently, of all stores of a process. `owner` is a number that
+    none but the OpenFgaModels of a store has, and not after the history of the store was replaced."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._documents: LRUCache[tuple[int, str], CompiledDocument] = LRUCache(max_bytes, getsizeof=attrgetter("size"))
+
+    def measure(self) -> CacheBytes:
+        """Returns how many bytes they take, and the limit on them."""
+        return CacheBytes("openfga_models", int(self._documents.currsize), self._max_bytes)
+
+    def find(self, owner: int, model_id: str) -> CompiledDocument | None:
+        return self._documents.get((owner, model_id))
+
+    def keep(self, owner: int, document: CompiledDocument) -> None:
+        if document.size <= self._max_bytes:
+            self._documents[owner, document.id] = document
+
+
+class NewestDocument(NamedTuple):
+    """Holds the newest authorization model of a store whose model was last changed at a revision. It `is_live` if the
+    model of the store is what it was converted to: not if that was written otherwise since."""
+
+    model_revision: Revision
+    compiled: CompiledDocument
+    is_live: bool
+
+
+_OWNERS = count()
+
+
+class OpenFgaModels:
+    """Knows the newest authorization model of one store."""
+
+    def __init__(self, store: Store, models: Models, kept: KeptDocuments) -> None:
+        self._store = store
+        self._models = models
+        self.kept = kept
+        self._owner = next(_OWNERS)
+        self.newest: NewestDocument | None = None
+
+    async def find(self, model_id: str) -> CompiledDocument:
+        """Returns the model with this id. Raises OpenFgaRefusal if the store has none."""
+        newest = self.newest
+        if newest is not None and newest.compiled.id == model_id:
+            return newest.compiled
+        if (compiled := self.kept.find(self._owner, model_id)) is not None:
+            return compiled
+        stored = (await self._store.find_openfga_model(model_id)).value
+        if stored is None:
+            raise OpenFgaRefusal(UNKNOWN_MODEL, f"the store has no authorization model {model_id}")
+        compiled = await compile_document(stored)
+        self.kept.keep(self._owner, compiled)
+        return compiled
+
+    async def find_newest(self) -> NewestDocument:
+        """Returns the newest model at the newest revision. Raises OpenFgaRefusal if the store has none."""
+        read = await self._store.find_newest_openfga_model()
+        model_id, model_revision = read.value
+        if model_id is None:
+            raise OpenFgaRefusal(NO_MODEL, "the store has no authorization model")
+        newest = self.newest
+        if newest is not None and newest.model_revision == model_revision:
+            return newest
+        compiled = await self.find(model_id)
+        await self._models.at(read.revision, model_revision)
+        definitions = self._models.definitions
+        newest = NewestDocument(model_revision, compiled, is_live=definitions == (compiled.definitions, {}))
+        if self.newest is None or self.newest.model_revision < model_revision:
+            self.newest = newest
+        return newest
+
+
+async def compile_document(stored: StoredOpenFgaModel) -> CompiledDocument:
+    """Returns a stored model as it is used."""
+    return await offload(partial(_compile, stored.id, stored.document), COST_OF_A_BYTE * len(stored.document))
+
+
+def _compile(model_id: str, text: str) -> CompiledDocument:
+    document = load_document(text)
+    definitions = {of_type.name: render_definition(of_type).decode() for of_type in document.object_types}
+    size = MIN_BYTES + BYTES_OF_A_CHARACTER * len(text)
+    return CompiledDocument(model_id, document, dict(sorted(definitions.items())), size)
