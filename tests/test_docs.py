@@ -63,7 +63,7 @@ TRIED = {
     "README.md": 10,
     "docs/explain.md": 8,
     "docs/sessions.md": 4,
-    "docs/authzen.md": 3,
+    "docs/authzen.md": 6,
     "docs/v1.md": 2,
     "docs/fga-v1.md": 2,
     "docs/history.md": 7,

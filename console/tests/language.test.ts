@@ -89,3 +89,13 @@ test("an expression ends with its bracket, over lines and beside texts with brac
     ["a", "typeName"],
   ]);
 });
+
+test("the name of an action is a text, whatever is in it", () => {
+  expect(tokenize('    action "https://a.example//call" is can-call // by URL')).toEqual([
+    ["action", "keyword"],
+    ['"https://a.example//call"', "string"],
+    ["is", "keyword"],
+    ["can-call", "propertyName"],
+    ["// by URL", "lineComment"],
+  ]);
+});

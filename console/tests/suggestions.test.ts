@@ -26,7 +26,7 @@ const RULE = "    inherit viewer if\n        any_of\n";
 
 test("statements begin with the words of their place", () => {
   expect(complete("")).toEqual(["type", "policy"]);
-  expect(complete("    ")).toEqual(["relation", "inherit", "source"]);
+  expect(complete("    ")).toEqual(["relation", "inherit", "source", "action"]);
   expect(complete("            ", RULE)).toEqual(["relation", "any_of", "all_of", "none_of", "policy", "self", "nobody"]);
   expect(complete("    inherit viewer if ")).toContain("any_of");
 });
@@ -64,4 +64,9 @@ test("nothing is offered in comments, expressions and where a new name stands", 
 test("a word that is begun is replaced from its beginning", () => {
   const outline = readOutline("ty");
   expect(completeLine("ty", outline, outline.places[0])?.from).toBe(0);
+});
+
+test("an action is completed with a relation of its type", () => {
+  expect(complete('    action "documents/read" ')).toEqual(["is"]);
+  expect(complete('    action "documents/read" is ')).toEqual(["parent", "owner", "viewer"]);
 });

@@ -34,6 +34,7 @@ def test_all_urls_begin_with_the_public_one(public_url: str, base: str, path: st
             "search_subject_endpoint": f"{base}/access/v1/search/subject",
             "search_resource_endpoint": f"{base}/access/v1/search/resource",
             "search_action_endpoint": f"{base}/access/v1/search/action",
+            "actions_endpoint": f"{base}/v2/object-types",
         }
         assert [client.get(other).status_code for other in others] == [404] * len(others)
 

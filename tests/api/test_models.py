@@ -62,7 +62,7 @@ def test_all_errors_of_a_text_are_answered_with_their_places(client: Client) -> 
                 "line": 4,
                 "column": 5,
                 "code": "unknown_keyword",
-                "message": "expected relation, inherit, source, found 'relaton'",
+                "message": "expected relation, inherit, source, action, found 'relaton'",
                 "suggestion": "relation",
             },
             {

@@ -16,7 +16,10 @@ type Expected =
   | "policy"
   | "parameter"
   | "parameterType"
-  | "source";
+  | "source"
+  | "action"
+  | "is"
+  | "target";
 
 interface State {
   expected: Expected;
@@ -32,6 +35,7 @@ const BEHIND: Record<string, Expected> = {
   inherit: "inherited",
   policy: "policy",
   source: "source",
+  action: "action",
   ...Object.fromEntries(Object.values(OPERATORS).map(({ text }): [string, Expected] => [text, "nothing"])),
   self: "nothing",
   nobody: "nothing",
@@ -43,6 +47,8 @@ const READ_AS: Partial<Record<Expected, [style: string, next: Expected]>> = {
   all: ["keyword", "relation"],
   inherited: ["propertyName", "if"],
   if: ["keyword", "statement"],
+  is: ["keyword", "target"],
+  target: ["propertyName", "nothing"],
   policy: ["variableName", "parameter"],
   parameter: ["variableName", "parameterType"],
   parameterType: ["typeName", "parameter"],
@@ -59,6 +65,10 @@ export const modelLanguage: StreamParser<State> = {
     if (stream.sol() && state.braces === 0) Object.assign(state, { expected: "statement", isInBrackets: false, isUserset: false });
     if (stream.eatSpace()) return null;
     if (state.braces > 0) return readExpression(stream, state);
+    if (state.expected === "action" && stream.match(/^"[^"]*"?/)) {
+      state.expected = "is";
+      return "string";
+    }
     if (stream.match("//")) {
       const isDescription = stream.peek() === "/";
       stream.skipToEnd();

@@ -17,7 +17,7 @@ export interface Completion {
 
 const WORD = /[A-Za-z0-9_-]*$/;
 const RULE_WORDS = ["relation", ...Object.values(OPERATORS).map(({ text }) => text), "policy", "self", "nobody"];
-const MEMBER_WORDS = ["relation", "inherit", "source"];
+const MEMBER_WORDS = ["relation", "inherit", "source", "action"];
 const TOP_WORDS = ["type", "policy"];
 
 /** Returns the completions behind this beginning of a line, which is at that place of the outline. */
@@ -64,7 +64,15 @@ function completeWords(head: string, outline: Outline, type: OutlineType | undef
     const free = type?.relations.filter((one) => !one.hasRule) ?? [];
     return free.map(({ name }) => ({ label: name, kind: "relation" }));
   }
+  if (words[0] === "action") return completeAction(words.slice(1), type);
   return words[0] === "inherit" && words.length === 2 ? keywords(["if"]) : [];
+}
+
+/** Completes behind the name of an action, which has no blanks. */
+function completeAction(words: string[], type: OutlineType | undefined): Proposed[] {
+  if (words.length === 1 && /^"[^"]+"$/.test(words[0] ?? "")) return keywords(["is"]);
+  const relations = words.length === 2 && words[1] === "is" ? (type?.relations ?? []) : [];
+  return relations.map(({ name }) => ({ label: name, kind: "relation" }));
 }
 
 function completeRule(words: string[], outline: Outline, type: OutlineType | undefined): Proposed[] {

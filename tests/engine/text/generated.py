@@ -30,11 +30,14 @@ RELATION_NAMES = [
     "inherit",
     "policy",
     "source",
+    "action",
+    "is",
     "__",
     "7",
 ]
 type_names = st.sampled_from(TYPE_NAMES)
 relation_names = st.sampled_from(RELATION_NAMES)
+action_names = st.sampled_from(["tools/call", "GET", "https://a.example/b?c=1&d", "is", "action", "//", "x|y", "日本"])
 policy_names = st.sampled_from([*RELATION_NAMES, "anyOf", "noneOf"])
 descriptions = st.text(
     st.characters(codec="utf-8", exclude_characters="\0") | st.sampled_from("\n \t/\r"), min_size=1, max_size=30
@@ -104,11 +107,13 @@ def types(draw: st.DrawFn, name: str) -> TypeBody:
     order = [*relations]
     allowed = draw(st.dictionaries(of_relations, allowed_types)) if relations else {}
     described = draw(st.dictionaries(of_relations, descriptions)) if relations else {}
+    actions = draw(st.dictionaries(action_names, of_relations, max_size=3)) if relations else {}
     return TypeBody(
         type=name,
         source=draw(sources),
         relations={**relations},
         allowed_types={key: allowed[key] for key in order if key in allowed} or None,
+        actions={name: actions[name] for name in actions if name not in relations} or None,
         description=draw(st.none() | descriptions),
         descriptions={key: described[key] for key in order if key in described} or None,
     )
@@ -169,6 +174,8 @@ def _statements(document: ModelDocument) -> Iterator[tuple[int, str]]:
             if relation.rule is not None:
                 yield 1, f"inherit {relation.name.text} if"
                 yield from _rules(relation.rule)
+        for action in declared.actions.values():
+            yield 1, f'action "{action.name.text}" is {action.relation.text}'
 
 
 def _description(level: int, description: str) -> Iterator[tuple[int, str]]:

@@ -46,7 +46,7 @@ def test_a_fault_is_shown_with_its_line_and_a_mark() -> None:
     [shown] = [describe_fault(text, fault, "model.txt") for fault in parse_model(text).faults]
 
     assert shown == (
-        "model.txt:3:2: error unknown_keyword: expected relation, inherit, source, found 'relaton'; "
+        "model.txt:3:2: error unknown_keyword: expected relation, inherit, source, action, found 'relaton'; "
         "did you mean relation?\n |  relaton owner\n | .^"
     )
 

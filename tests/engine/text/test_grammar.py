@@ -25,6 +25,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
 
 SYNTAX = {
     "ambiguous_self": False,
+    "invalid_action": False,
     "invalid_description": False,
     "invalid_name": False,
     "invalid_source": True,

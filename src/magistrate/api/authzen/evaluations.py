@@ -24,6 +24,7 @@ from magistrate.api.http.json_values import build_decoder
 from magistrate.api.http.request_values import decode_element
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
+from magistrate.operations.authzen.actions import replace_actions_at_once
 from magistrate.operations.authzen.evaluations import PendingEvaluations, describe_undefined, may_have_undefined
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions, StopAt
@@ -224,7 +225,8 @@ def _answer_known(
     depends on what a policy read."""
     if checks is None:
         return None
-    pending = PendingChecks(call.context, checks, stop_at, call.freshness, origin=call.origin)
+    related = replace_actions_at_once(call.context, checks, call.freshness)
+    pending = PendingChecks(call.context, related, stop_at, call.freshness, origin=call.origin)
     decided = pending.decide_at_once(may_walk=False)
     if decided is None:
         return None

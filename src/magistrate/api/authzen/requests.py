@@ -10,13 +10,13 @@ import msgspec
 from magistrate.api.endpoints.check import NO_CONTEXT
 from magistrate.api.endpoints.policies import context_bytes
 from magistrate.engine.evaluation.check import Check
+from magistrate.engine.model.actions import action_name
 from magistrate.engine.names import WILDCARD, RelationName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import (
     ObjectRef,
     are_object_ids,
     object_id,
-    relation_name,
     type_name,
 )
 from magistrate.errors import InvalidParameter, MissingParameter
@@ -40,7 +40,7 @@ class EntityBody(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ActionBody(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Represents an action: a relation of the type of the resource."""
+    """Represents an action: a relation of the type of the resource, or a name that its type maps to one."""
 
     name: Text | None = None
     properties: dict[str, Any] | None = None
@@ -161,7 +161,7 @@ def read_plain_checks(
             ids += pair
             obj = ObjectRef(type_name(resource.type, RESOURCE), resource_id)  # type: ignore[arg-type]  # validated below
             whom = Subject(type_name(subject.type, SUBJECT), subject_id)  # type: ignore[arg-type]  # likewise
-            checks.append(Check(obj, relation_name(action.name, ACTION), whom, NO_CONTEXT))
+            checks.append(Check(obj, action_name(action.name, ACTION), whom, NO_CONTEXT))
     except InvalidParameter:
         return None
     return checks if are_object_ids({*ids}) else None
@@ -202,5 +202,6 @@ def read_entity(entity: EntityBody, member: str) -> ObjectRef:
 
 
 def read_action(action: ActionBody) -> RelationName:
-    """Returns the relation that an action with a name stands for. Raises InvalidParameter."""
-    return relation_name(action.name, f"{ACTION}.name")
+    """Returns the name of an action: of a relation, or one that stands for a relation in the model. Raises
+    InvalidParameter."""
+    return action_name(action.name, f"{ACTION}.name")

@@ -23,6 +23,10 @@ ENDPOINTS: Mapping[str, str] = {
 }
 """Maps members of the document to the paths of routes."""
 
+OBJECT_TYPES = "/v2/object-types"
+"""Is where a caller with a key finds the actions of each type. The document itself needs no key, so it has none of
+them."""
+
 
 _NAMED_STORE = re.compile(r"(/stores/[A-Za-z0-9-]{1,63})?")
 """Matches what names a store in a path, or nothing. No store has another name or id."""
@@ -42,9 +46,8 @@ def render_metadata(public_url: str, path: str) -> bytes:
     if own_path not in path or (before and behind) or not _NAMED_STORE.fullmatch(named):
         raise NotFound("Endpoint", path)
     url = public_url + named
-    return render_json(
-        {"policy_decision_point": url, **{member: url + endpoint for member, endpoint in ENDPOINTS.items()}}
-    )
+    paths = {**ENDPOINTS, "actions_endpoint": OBJECT_TYPES}
+    return render_json({"policy_decision_point": url, **{member: url + endpoint for member, endpoint in paths.items()}})
 
 
 _check = partial(Route, "POST", scope=Scope.CHECK, needs_json_type=True, echoes_id=True, is_fast=True)

@@ -32,7 +32,8 @@ T = TypeVar("T")
 class ObjectTypeBody(TypeAdditions, frozen=True, omit_defaults=True, kw_only=True):
     """Represents an object type to create or replace. `allowedTypes` names by relation the subjects that warrants may
     give it to: `user`, `user:*`, `team#member` or `team:*#member`; none of them if the list is empty, and all if the
-    relation is absent. `description` is that of the type, `descriptions` are those of relations."""
+    relation is absent. `actions` maps names of actions, such as `tools/call`, to relations (AuthZEN). `description` is
+    that of the type, `descriptions` are those of relations."""
 
     type: str | None = None
     source: SourceDefinition | None = None
@@ -46,6 +47,7 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
     source: SourceDefinition | None = None
     relations: dict[str, RuleDefinition]
     allowed_types: dict[str, tuple[str, ...]] = {}
+    actions: dict[str, str] = {}
     description: str = ""
     descriptions: dict[str, str] = {}
     created_at: str
@@ -146,6 +148,7 @@ def _render_object_type(row: StoredObjectType) -> ObjectTypeAnswer:
         source=definition.source,
         relations=definition.relations,
         allowed_types=dict(definition.allowed_types.items()),
+        actions=dict(definition.actions.items()),
         description=definition.description,
         descriptions=dict(definition.descriptions.items()),
         created_at=render_time(row.created_at),

@@ -34,6 +34,7 @@ class LineBody(WarrantBody, rename="camel", frozen=True, omit_defaults=True):
     source: SourceDefinition | None = None
     relations: dict[str, RuleDefinition | None] | None = None
     allowed_types: dict[str, tuple[str, ...]] | None = None
+    actions: dict[str, str] | None = None
     description: str | None = None
     descriptions: dict[str, str] | None = None
     name: str | None = None
@@ -62,7 +63,7 @@ def read_line(ctx: Context, max_json_depth: int, line: bytes) -> Line:
     if is_warrant and not is_type and body.meta is None:
         return _read_warrant(body)
     if is_type and not is_warrant and body.object_type is None and body.meta is None:
-        additions = TypeAdditions(body.allowed_types, body.description, body.descriptions)
+        additions = TypeAdditions(body.allowed_types, body.actions, body.description, body.descriptions)
         return read_object_type(body.type, body.source, body.relations, additions)
     if body.object_type is not None and not is_warrant and not is_type:
         of_type, own_id = type_name(body.object_type, "objectType"), object_id(body.object_id, "objectId")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules", "forAll", "policy"}
 
-ADDITIONS = ("allowedTypes", "description", "descriptions")
+ADDITIONS = ("allowedTypes", "actions", "description", "descriptions")
 """Names the members that clients of the Warrant API do not know."""
 
 HOW = 'write {"type": "document", "relations": {"viewer": {}}}, an array of such, or {"document": {"viewer": {}}}'

@@ -15,6 +15,7 @@ are.
 from collections import OrderedDict, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -185,6 +186,15 @@ class Model:
         self._without_rules: Model | None = None
         self._with_all_arrows: Model | None = None
         self._extended: dict[Set[WarrantPattern], Model] = {}
+
+    @cached_property
+    def actions(self) -> Mapping[tuple[TypeName, str], RelationName]:
+        """Returns the relations that names of actions stand for, by type and name."""
+        return {
+            (of_type.name, name): relation
+            for of_type in self.types.values()
+            for name, relation in of_type.actions.items()
+        }
 
     def plan(self, of_type: TypeName, relation: RelationName) -> Plan:
         """Returns the plan of a relation, compiling it when it is first needed.

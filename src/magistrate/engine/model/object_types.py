@@ -10,6 +10,7 @@ from typing import NewType, Protocol
 
 import msgspec
 
+from magistrate.engine.model.actions import Actions, read_actions
 from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.direct import Direct
@@ -122,6 +123,7 @@ class TypeAdditions(msgspec.Struct, rename="camel", frozen=True, omit_defaults=T
     JSON types."""
 
     allowed_types: dict[str, tuple[str, ...]] | None = None
+    actions: dict[str, str] | None = None
     description: str | None = None
     descriptions: dict[str, str] | None = None
 
@@ -132,7 +134,7 @@ NO_ADDITIONS = TypeAdditions()
 @dataclass(frozen=True, slots=True)
 class ObjectType:
     """Represents an object type, with `relations` in written order. `source` is checked but otherwise opaque.
-    `description` is its own, `descriptions` are those of relations."""
+    `description` is its own, `descriptions` are those of relations; `actions` are names for relations."""
 
     name: TypeName
     relations: Mapping[RelationName, Rule]
@@ -140,6 +142,7 @@ class ObjectType:
     allowed_types: AllowedTypes = field(default_factory=dict)
     description: str = ""
     descriptions: Mapping[RelationName, str] = field(default_factory=dict)
+    actions: Actions = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -181,6 +184,7 @@ def read_object_type(
         read_allowed_types(additions.allowed_types, rules),
         description=read_description(additions.description, "description"),
         descriptions=read_descriptions(additions.descriptions, rules),
+        actions=read_actions(additions.actions, rules),
     )
 
 

@@ -348,6 +348,7 @@ def _render_type(object_type: ObjectType) -> RenderedJson:
     additions: Mapping[str, Any] = {
         "source": object_type.source,
         "allowedTypes": {relation: [*texts] for relation, texts in object_type.allowed_types.items()},
+        "actions": {**object_type.actions},
         "description": object_type.description,
         "descriptions": {**object_type.descriptions},
     }

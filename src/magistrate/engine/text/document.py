@@ -84,16 +84,24 @@ class RelationDeclaration:
     inherit: NameAt | None = None
 
 
+class ActionDeclaration(NamedTuple):
+    """Represents the name of an action, and the relation that it stands for."""
+
+    name: NameAt
+    relation: NameAt
+
+
 @dataclass(slots=True)
 class TypeDeclaration:
     """Represents an object type. `source` is the text of a JSON object, or empty. `inherits` has the rules of relations
-    as they were written, by relation, until the whole text has been read."""
+    as they were written, by relation, until the whole text has been read. `actions` are by name."""
 
     name: NameAt
     relations: dict[str, RelationDeclaration] = field(default_factory=dict)
     description: str = ""
     source: str = ""
     inherits: dict[str, tuple[NameAt, list[RuleClause]]] = field(default_factory=dict)
+    actions: dict[str, ActionDeclaration] = field(default_factory=dict)
 
 
 class ExpressionPosition(NamedTuple):

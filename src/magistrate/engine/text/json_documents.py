@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from magistrate.engine.model.actions import describe_action_fault
 from magistrate.engine.model.object_types import ObjectType, SourceDefinition, TypeAdditions, read_object_type
 from magistrate.engine.names import suggest_name
 from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
@@ -17,6 +18,7 @@ from magistrate.engine.rules.rule import Rule, RuleDefinition
 from magistrate.engine.terms import MAX_DESCRIPTION_LENGTH, policy_name, relation_name, type_name
 from magistrate.engine.text.document import (
     PARAMETER_TYPES,
+    ActionDeclaration,
     AllowedClause,
     ModelDocument,
     NameAt,
@@ -38,6 +40,7 @@ class TypeBody(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True,
     source: dict[str, Any] | None = None
     relations: dict[str, RuleDefinition | None]
     allowed_types: dict[str, list[str]] | None = None
+    actions: dict[str, str] | None = None
     description: str | None = None
     descriptions: dict[str, str] | None = None
     created_at: str | None = None
@@ -166,6 +169,7 @@ def _render_type(declared: TypeDeclaration) -> TypeBody:
             if relation.allowed is not None
         }
         or None,
+        actions={name: action.relation.text for name, action in declared.actions.items()} or None,
         description=declared.description or None,
         descriptions={relation.name.text: relation.description for relation in relations if relation.description}
         or None,
@@ -236,10 +240,18 @@ class _TypeReader:
             declared.relations[key] = self._read_relation(key, rule)
         for key, texts in (body.allowed_types or {}).items():
             self._find(declared, key, "allowedTypes").allowed = self._read_allowed(key, texts)
+        for name_of_action, target in (body.actions or {}).items():
+            declared.actions[name_of_action] = self._read_action(declared, name_of_action, target)
         for key, text in (body.descriptions or {}).items():
             description = _read_description(text, f"{path}.descriptions.{key}")
             self._find(declared, key, "descriptions").description = description
         return declared
+
+    def _read_action(self, declared: TypeDeclaration, name: str, relation: str) -> ActionDeclaration:
+        if fault := describe_action_fault(name, declared.relations):
+            raise InvalidParameter(f"{self._path}.actions", fault)
+        at = self._locate(f"{self._path}.actions.{name}")
+        return ActionDeclaration(NameAt(name, *at), NameAt(self._find(declared, relation, "actions").name.text, *at))
 
     def _find(self, declared: TypeDeclaration, key: str, member: str) -> RelationDeclaration:
         if key not in declared.relations:
@@ -339,9 +351,8 @@ def _build_each(bodies: Sequence[B], name: str, build: Callable[[B], T]) -> list
 def _build_type(body: TypeBody) -> ObjectType:
     source = None if body.source is None else _convert_rendered(body.source, SourceDefinition, "source")
     allowed = {relation: tuple(texts) for relation, texts in (body.allowed_types or {}).items()}
-    return read_object_type(
-        body.type, source, body.relations, TypeAdditions(allowed or None, body.description, body.descriptions)
-    )
+    additions = TypeAdditions(allowed or None, body.actions, body.description, body.descriptions)
+    return read_object_type(body.type, source, body.relations, additions)
 
 
 def _build_policy(body: PolicyBody) -> NamedPolicy:

@@ -20,6 +20,7 @@ from magistrate.engine.text.document import (
 )
 from magistrate.engine.text.faults import MAX_FAULTS, ModelFault
 from magistrate.engine.text.parser import ParsedModel, TextLine
+from magistrate.engine.text.statements import QUOTED
 
 Key = tuple[str, str]
 """Holds a type and a relation."""
@@ -196,7 +197,8 @@ def read_ignores(text: str, lines: Sequence[TextLine]) -> Iterator[IgnoredCode]:
 
 
 def _read_codes(text: str, line: TextLine) -> Iterator[NameAt]:
-    comment = text.find("//", line.start, line.end)
+    name = QUOTED.search(text, line.start, line.end) if text.startswith("action", line.start) else None
+    comment = text.find("//", line.start if name is None else name.end(), line.end)
     comment_match = _IGNORE.match(text, comment, line.end) if comment >= 0 else None
     if comment_match is not None:
         for code in _CODE.finditer(text, comment_match.start(1), comment_match.end(1)):
@@ -399,8 +401,12 @@ def _find_unused(document: ModelDocument) -> Iterator[Finding]:
 
 
 def _list_used(document: ModelDocument) -> set[tuple[str, str]]:
-    """Returns the relations that brackets or the rules of other relations name, by type."""
-    used: set[tuple[str, str]] = set()
+    """Returns the relations that actions, brackets or the rules of other relations name, by type."""
+    used = {
+        (declared.name.text, action.relation.text)
+        for declared in document.types.values()
+        for action in declared.actions.values()
+    }
     for declared, relation in each_relation(document):
         of_type = declared.name.text
         for clause in relation.allowed or ():

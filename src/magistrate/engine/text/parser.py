@@ -165,6 +165,8 @@ class BlockStack:
             declarations.read_relation(declared, reader)
         elif declared is not None and reader.token == "source":
             declarations.read_source(declared, reader)
+        elif declared is not None and reader.token == "action":
+            declarations.read_action(declared, reader)
         elif declared is not None:
             self._read_inherit(block, declared, indent, reader)
 
@@ -215,7 +217,7 @@ def _count_blanks(indent: str) -> str:
 
 _STATEMENTS: Mapping[BlockKind, Sequence[str]] = {
     "model": ("version", "type", "policy"),
-    "type": ("relation", "inherit", "source"),
+    "type": ("relation", "inherit", "source", "action"),
 }
 
 

@@ -1,5 +1,6 @@
 """Writes the document of a model as text in version 1.0, which says everything that JSON can say."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -13,10 +14,12 @@ from magistrate.engine.text.document import (
 )
 from magistrate.engine.text.expressions import find_end, tidy_expression, write_expression
 from magistrate.engine.text.parser import ParsedModel, TextLine
-from magistrate.engine.text.statements import TOKEN
+from magistrate.engine.text.statements import QUOTED, TOKEN
 
 INDENT = "    "
 
+_ACTION = re.compile(rf"action[ \t\r]*+{QUOTED.pattern}")
+"""Matches a statement up to a name whose characters are not those of tokens."""
 _NO_BLANK_BEFORE = frozenset(",])#:(.*")
 _NO_BLANK_BEHIND = frozenset("[(#:.")
 
@@ -72,7 +75,12 @@ def _format_statement(text: str, line: TextLine, indent: str) -> Iterator[str]:
     if text.startswith("source", line.start):
         yield f"{indent}source {text[line.start + len('source') : line.end].lstrip()}"
         return
-    tokens = [match[0] for match in TOKEN.finditer(text, line.start, line.end)]
+    action = _ACTION.match(text, line.start, line.end)
+    begin = line.start if action is None else action.end()
+    tokens = [match[0] for match in TOKEN.finditer(text, begin, line.end)]
+    if action is not None:
+        yield f'{indent}action "{action[1]}" {join_tokens(tokens)}'
+        return
     if tokens[0] == "inherit" and len(tokens) > 3 and not tokens[3].startswith("//"):
         yield indent + join_tokens(tokens[:3])
         yield indent + INDENT + join_tokens(tokens[3:])
@@ -136,6 +144,10 @@ def _render_type(declared: TypeDeclaration) -> Iterator[str]:
             yield ""
         yield from _render_relation(relation)
         has_rule_before = has_rule
+    if declared.actions and (declared.relations or declared.source):
+        yield ""
+    for action in declared.actions.values():
+        yield f'{INDENT}action "{action.name.text}" is {action.relation.text}'
 
 
 def _render_relation(relation: RelationDeclaration) -> Iterator[str]:

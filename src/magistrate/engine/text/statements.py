@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from magistrate.engine.model.actions import describe_action_fault
 from magistrate.engine.names import nearest_name
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.terms import KEYWORDS, MAX_DESCRIPTION_LENGTH, MAX_NAME_LENGTH
@@ -13,6 +14,7 @@ from magistrate.engine.text.document import (
     NEWEST_VERSION,
     PARAMETER_TYPES,
     VERSIONS,
+    ActionDeclaration,
     AllowedClause,
     ModelDocument,
     NameAt,
@@ -27,6 +29,8 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]++|//[^\n]*+|[^ \t\r\n]")
 """Matches a word, a comment, or any other character."""
 
 _WORD = re.compile(r"[A-Za-z0-9_-]+")
+QUOTED = re.compile(r'"([^"\n]*+)"')
+"""Matches the name of an action. It has no escapes, because no name contains a quote."""
 
 
 class LineReader:
@@ -79,6 +83,17 @@ class LineReader:
         if not _WORD.match(self.token):
             raise self.refuse("missing_name", f"expected {kind}, found {self.next_token}")
         name = NameAt(self.token, self.line, self.column)
+        self.advance()
+        return name
+
+    def take_quoted(self, kind: str) -> NameAt:
+        """Returns what is in double quotes, which are next. Raises StatementRefusal if they are not."""
+        match = QUOTED.match(self._text, self._start + self.column - 1, self._line_end) if self.token else None
+        if match is None:
+            raise self.refuse("missing_name", f"expected {kind} in double quotes, found {self.next_token}")
+        name = NameAt(match[1], self.line, self.column)
+        self._tokens = TOKEN.finditer(self._text, match.end(), self._line_end)
+        self._end = match.end()
         self.advance()
         return name
 
@@ -423,6 +438,17 @@ class Declarations:
         reader.demand("if", f"behind inherit {name.text[:64]}")
         return name
 
+    def read_action(self, of_type: TypeDeclaration, reader: LineReader) -> None:
+        self.require("1.0", "`action`", reader.column)
+        reader.advance()
+        name = reader.take_quoted("the name of an action")
+        reader.demand("is", "behind the name of an action")
+        action = ActionDeclaration(name, read_relation_name(reader))
+        reader.demand_end()
+        if name.text in of_type.actions:
+            raise _refuse_repeated("action", name, of_type.actions[name.text].name)
+        of_type.actions[name.text] = action
+
     def read_source(self, of_type: TypeDeclaration, reader: LineReader) -> None:
         self.require("1.0", "`source`", reader.column)
         if of_type.source:
@@ -470,6 +496,8 @@ class Declarations:
         for declared in self.document.types.values():
             for name, rules in declared.inherits.values():
                 self._connect(declared, name, rules)
+            for action in declared.actions.values():
+                self._check_action(declared, action)
         for of_type, rule in self._self_rules:
             self._check_self(of_type, rule)
 
@@ -481,6 +509,15 @@ class Declarations:
             self.report(StatementRefusal("undeclared_relation", message, name.column, suggestion), name.line)
         elif rules:
             relation.inherit, relation.rule = name, rules[0]
+
+    def _check_action(self, declared: TypeDeclaration, action: ActionDeclaration) -> None:
+        name, relation = action
+        if fault := describe_action_fault(name.text, declared.relations):
+            self.report(StatementRefusal("invalid_action", fault, name.column), name.line)
+        elif relation.text not in declared.relations:
+            message = f"type {declared.name.text} declares no relation {relation.text}"
+            suggestion = nearest_name(relation.text, declared.relations)
+            self.report(StatementRefusal("undeclared_relation", message, relation.column, suggestion), relation.line)
 
     def _check_self(self, of_type: TypeDeclaration, rule: RuleClause) -> None:
         """Reports a rule that JSON could not distinguish from another: there, `self` is the relation of this name if

@@ -11,6 +11,11 @@ from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import RelationName, Revision, TypeName
 from magistrate.errors import MagistrateError
+from magistrate.operations.authzen.actions import (
+    may_name_action,
+    replace_actions,
+    replace_actions_at_once,
+)
 from magistrate.operations.authzen.properties import add_meta
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import NO_TYPES, CheckRun, Decisions
@@ -46,10 +51,14 @@ class PendingEvaluations:
     def __init__(self, pending: PendingChecks, reads: set[str]) -> None:
         self._pending = replace(pending, is_logged=False, visible_types=NO_TYPES)
         self._is_logged = pending.is_logged
+        self._checks = pending.checks
         self._reads = reads
 
     def attempt(self) -> Decisions | None:
         """Returns the decisions if memory has all they need, otherwise None. Raises StoreUnavailable."""
+        checks = replace_actions_at_once(self._pending.ctx, self._checks, self._pending.freshness)
+        if checks is not self._checks:
+            self._pending = self._pending.begin_again(checks, self._pending.freshness)
         decided = self._pending.decide_at_once()
         return None if decided is None or self._reads else self._log(self._pending, decided)
 
@@ -64,15 +73,20 @@ class PendingEvaluations:
             raise
 
     async def _complete(self) -> Decisions:
-        if not self._reads:
+        ctx = self._pending.ctx
+        if not self._reads and not may_name_action(ctx, self._checks):
             decided = await self._pending.decide()
-            if not self._reads:
+            if not self._reads and not may_name_action(ctx, self._checks):
                 return self._log(self._pending, decided)
+        if may_name_action(ctx, self._checks):
+            return await self.complete_at(await read_state(ctx, None, self._pending.freshness))
         return await self._decide_with_meta(await read_state(self._pending.ctx, None, self._pending.freshness))
 
     async def complete_at(self, state: ModelState) -> Decisions:
         """Returns the decisions at the revision of this state, which need not be the newest. Raises BudgetExceeded,
         StoreUnavailable."""
+        checks = replace_actions(state.model, self._checks)
+        self._pending = self._pending.begin_again(checks, self._pending.freshness)
         decided = self._pending.decide_at_once() or (None if self._reads else await self._pending.decide())
         if self._reads:
             return await self._decide_with_meta(state)
@@ -128,7 +142,7 @@ async def describe_undefined(
 
 def _is_defined(model: Model, of_type: TypeName, relation: RelationName) -> bool:
     defined = model.types.get(of_type)
-    return defined is not None and relation in defined.relations
+    return defined is not None and (relation in defined.relations or relation in defined.actions)
 
 
 def _find_undefined(model: Model, check: Check, visible: frozenset[str] | None) -> str | None:

@@ -2,8 +2,9 @@
 
 For subjects and resources it runs the two queries, unless a policy reads properties, which differ from one object to
 the next: then each object of the type is checked. The actions that a subject may take on a resource are the relations
-of its type that the subject has on it, all decided together."""
+and actions of its type that the subject has on it, all decided together."""
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +20,7 @@ from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, 
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
 from magistrate.errors import NotFound
+from magistrate.operations.authzen.actions import find_relation, may_be_action
 from magistrate.operations.authzen.evaluations import ModelState, PendingEvaluations, read_state
 from magistrate.operations.authzen.properties import build_context, get_subject, read_properties
 from magistrate.operations.checks.check import PendingChecks
@@ -49,6 +51,11 @@ class EntitySearch:
     context: Mapping[str, Any]
     reads: set[str]
 
+    @property
+    def object_type(self) -> TypeName:
+        """Returns the type of the objects, whose relation or action it is."""
+        return self.known.type if self.wants_subjects else self.wanted
+
     def as_query(self) -> Query:
         if self.wants_subjects:
             return SubjectsQuery(self.known, (self.relation,), (self.wanted,), is_explicit=False)
@@ -75,6 +82,22 @@ async def list_entities(
 
 
 async def _read_entities(
+    ctx: Context, search: EntitySearch, freshness: Freshness, bounds: Slice, at: Revision | None
+) -> Snapshot[PageSlice[QueryRow]]:
+    """Returns a slice of the rows; if `relation` is the name of an action, those of the relation that it stands for at
+    the revision of the slice."""
+    if not may_be_action(ctx, search.object_type, search.relation):
+        rows = await _read_related(ctx, search, freshness, bounds, at=at)
+        if not may_be_action(ctx, search.object_type, search.relation):
+            return rows
+        at = rows.revision
+    state = await read_state(ctx, at, freshness)
+    relation = find_relation(state.model, search.object_type, search.relation)
+    related = dataclasses.replace(search, relation=relation)
+    return await _read_related(ctx, related, freshness, bounds, at=state.revision)
+
+
+async def _read_related(
     ctx: Context, search: EntitySearch, freshness: Freshness, bounds: Slice, at: Revision | None
 ) -> Snapshot[PageSlice[QueryRow]]:
     request = QueryRequest(search.as_query(), search.context, reads=search.reads)
@@ -157,13 +180,15 @@ class ActionSearch:
 
     def begin(
         self, ctx: Context, model: Model, freshness: Freshness, is_behind: Callable[[RelationName], bool]
-    ) -> tuple[list[Check], PendingEvaluations]:
-        """Returns the checks of the relations of the type, sorted, and their evaluations."""
+    ) -> tuple[list[RelationName], PendingEvaluations]:
+        """Returns the names of the relations and actions of the type, sorted, and their evaluations."""
         defined = model.types.get(self.object.type)
-        names = sorted(filter(is_behind, defined.relations)) if defined is not None else []
-        checks = [Check(self.object, name, self.subject, self.context) for name in names]
+        named = () if defined is None else (*defined.relations, *map(RelationName, defined.actions))
+        names = sorted(filter(is_behind, named))
+        relations = [find_relation(model, self.object.type, name) for name in names]
+        checks = [Check(self.object, relation, self.subject, self.context) for relation in relations]
         pending = PendingChecks(ctx, checks, ALL_NEEDED, freshness, is_logged=False)
-        return checks, PendingEvaluations(pending, self.reads)
+        return names, PendingEvaluations(pending, self.reads)
 
 
 def list_at_once(ctx: Context, search: ActionSearch, freshness: Freshness) -> Snapshot[list[RelationName]] | None:
@@ -171,9 +196,9 @@ def list_at_once(ctx: Context, search: ActionSearch, freshness: Freshness) -> Sn
     graph = ctx.caches.graph.current_graph(freshness)
     if graph is None or search.object.type not in graph.model.types:
         return None
-    checks, pending = search.begin(ctx, graph.model, freshness, lambda name: True)
-    decided = pending.attempt() if checks else None
-    return None if decided is None else Snapshot(decided.revision, _list_allowed(checks, decided))
+    names, pending = search.begin(ctx, graph.model, freshness, lambda name: True)
+    decided = pending.attempt() if names else None
+    return None if decided is None else Snapshot(decided.revision, _list_allowed(names, decided))
 
 
 async def list_actions(
@@ -190,14 +215,13 @@ async def _read_actions(
 ) -> Snapshot[PageSlice[RelationName]]:
     state = await read_state(ctx, at, NO_DEMAND)
     after = "" if bounds.boundary is None else str(bounds.boundary[0])
-    checks, pending = search.begin(ctx, state.model, NO_DEMAND, lambda name: name > after)
-    allowed = _list_allowed(checks, await pending.complete_at(state)) if checks else []
+    names, pending = search.begin(ctx, state.model, NO_DEMAND, lambda name: name > after)
+    allowed = _list_allowed(names, await pending.complete_at(state)) if names else []
     rows = tuple(allowed[: bounds.limit])
     is_later = bounds.boundary is not None
     follows = len(allowed) > len(rows)
     return Snapshot(state.revision, PageSlice(rows, precedes=is_later and bool(rows), follows=follows))
 
 
-def _list_allowed(checks: Sequence[Check], decided: Decisions) -> list[RelationName]:
-    pairs = zip(checks, decided.value, strict=True)
-    return [check.relation for check, decision in pairs if decision.is_authorized]
+def _list_allowed(names: Sequence[RelationName], decided: Decisions) -> list[RelationName]:
+    return [name for name, decision in zip(names, decided.value, strict=True) if decision.is_authorized]

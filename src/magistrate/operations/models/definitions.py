@@ -22,6 +22,7 @@ class Definition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True
     relations: dict[str, RuleDefinition]
     source: SourceDefinition | None = None
     allowed_types: dict[RelationName, tuple[AllowedType, ...]] = {}
+    actions: dict[str, RelationName] = {}
     description: str = ""
     descriptions: dict[RelationName, str] = {}
 
@@ -30,7 +31,12 @@ class Definition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True
 
     @property
     def additions(self) -> TypeAdditions:
-        return TypeAdditions(dict(self.allowed_types.items()), self.description, dict(self.descriptions.items()))
+        return TypeAdditions(
+            dict(self.allowed_types.items()),
+            dict(self.actions.items()),
+            description=self.description,
+            descriptions=dict(self.descriptions.items()),
+        )
 
 
 _DECODER = msgspec.json.Decoder(Definition)
@@ -51,6 +57,7 @@ def render_definition(object_type: ObjectType) -> bytes:
         relations=object_type.render_relations(),
         source=object_type.source,
         allowed_types=allowed_types,
+        actions={**object_type.actions},
         description=object_type.description,
         descriptions={**object_type.descriptions},
     )
