@@ -19,7 +19,7 @@ from tests.generated_docs import ROOT
 PACKAGE = ROOT / "src" / "magistrate"
 PATHS = sorted(
     path
-    for folder in ("src", "tests", "benchmarks", "docs", "examples")
+    for folder in ("src", "history_check", "tests", "benchmarks", "docs", "examples")
     for path in [*ROOT.glob(f"{folder}/**/*.py"), *ROOT.glob(f"{folder}/**/*.md")]
 )
 PATHS += sorted(ROOT.glob("*.md"))

@@ -196,7 +196,7 @@ def test_links_between_documents_lead_somewhere(document: Path) -> None:
 
 SOURCES = sorted(
     path
-    for folder in ("src", "tests", "benchmarks", "docs", "examples")
+    for folder in ("src", "history_check", "tests", "benchmarks", "docs", "examples")
     for path in [*ROOT.glob(f"{folder}/**/*.py"), *ROOT.glob(f"{folder}/**/*.yaml"), *ROOT.glob(f"{folder}/**/*.md")]
 )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCES = (ROOT / "src", ROOT / "clients" / "python" / "src")
+SOURCES = (ROOT / "src", ROOT / "history_check", ROOT / "clients" / "python" / "src")
 
 ARTICLES_AND_PRONOUNS = {
     "a",

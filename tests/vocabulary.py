@@ -234,6 +234,7 @@ WRITTEN_IN = (
     "clients/*/*.md",
     "clients/go/**/*.go",
     "src/**/*.py",
+    "history_check/**/*.py",
     "tests/**/*.py",
     "benchmarks/**/*.py",
     "examples/**/*.py",
