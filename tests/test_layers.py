@@ -50,6 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "retrying_client",
         "config",
         "wiring",
+        "engine.forwarding",
         "engine.importers",
         "engine.names",
         "engine.testing",
@@ -77,7 +78,7 @@ ENGINE_ORDER: tuple[set[str], ...] = (
     {"difference"},
     {"explanation"},
     {"testing"},
-    {"importers"},
+    {"forwarding", "importers"},
     {"openfga"},
 )
 """Has the packages and modules of the engine, each after what it may import, or together with it."""

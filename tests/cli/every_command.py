@@ -18,12 +18,15 @@ FILES = {
     "lines.json": '{"objectType": "user", "objectId": "ann"}\n',
     "tests.yaml": "tests:\n  - name: own\n    check:\n      document:plan#viewer@user:ann: denied\n",
     "audit.log": "",
+    "rules.yaml": "version: 1\nsource: envoy\nidentity: jwt\nrules:\n  - {path: /, allow: anyone}\n",
 }
 """The files that the arguments name."""
 
 ARGUMENTS: Mapping[Words, Words] = {
     ("serve",): (),
     ("audit", "verify"): ("audit.log",),
+    ("forward", "test"): ("rules.yaml", "GET docs.example/"),
+    ("forward", "schema"): (),
     ("check",): ("document:plan#viewer@user:ann",),
     ("explain",): ("document:plan#viewer@user:ann",),
     ("query",): ("select document where user:ann is viewer",),

@@ -13,6 +13,7 @@ import magistrate
 from magistrate.cli.administration.audit import audit
 from magistrate.cli.administration.backups import backup, export, restore
 from magistrate.cli.administration.doctor import doctor
+from magistrate.cli.administration.forward import forward
 from magistrate.cli.administration.keys import keys
 from magistrate.cli.administration.migrate import migrate
 from magistrate.cli.administration.playground import EXAMPLES, playground
@@ -129,6 +130,7 @@ for command in (
     keys,
     webhooks,
     stores,
+    forward,
     playground,
     migrate,
     doctor,

@@ -82,6 +82,11 @@ def read_yaml_nodes(text: str) -> YamlNode:
     return _build(text, _NodeBuilder(None, is_strict=False))
 
 
+def read_one_document(text: str, max_values: int) -> YamlNode:
+    """Returns the value of the only document with the places of all values, like `read_yaml`. Raises YamlFault."""
+    return _build(text, _NodeBuilder(max_values, is_strict=True))
+
+
 def _build(text: str, builder: "_NodeBuilder") -> YamlNode:
     try:
         for event in yaml.parse(text, Loader=_LOADER):
