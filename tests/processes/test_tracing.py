@@ -203,7 +203,7 @@ def test_a_group_of_writes_is_linked_to_its_requests(database_url: str, tmp_path
                 assert waits[link].ended_ns >= group.ended_ns
         statements = receiver.children(group)
         texts = "; ".join(span.attributes["db.query.text"] for span in statements)
-        assert texts.startswith("BEGIN")
+        assert "BEGIN" in texts
         assert texts.endswith(("COMMIT", "..."))  # a long text is cut
         assert all(group.began_ns <= span.began_ns <= span.ended_ns <= group.ended_ns for span in statements)
     sizes = [span.attributes["db.operation.batch.size"] for span in receiver.spans if span.name.startswith("INSERT")]

@@ -4,65 +4,51 @@ them fails."""
 import asyncio
 import random
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 
 import psycopg
 import pytest
 
 from magistrate.config.database_url import PostgresUrl, read_database_url
-from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.subjects import Subject
+from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import object_ref
 from magistrate.errors import NotFound, OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract.lists import Slice, Snapshot, WarrantFilter
-from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Once, Stamp
-from magistrate.store.contract.store import AtomicWrite, Precondition, Store
-from magistrate.store.database import Execute, Observer, Rows, Script, Select, observe_nothing
+from magistrate.store.contract.new_rows import NewObject, Once, Stamp
+from magistrate.store.contract.store import AtomicWrite, Precondition
+from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.database import Execute, Rows, Script, Select
+from magistrate.store.postgres.group_plan import KEYS_AT_ONCE
 from magistrate.store.postgres.pipeline import Statement, StatementPipeline
-from magistrate.store.postgres.writer import KEYS_AT_ONCE
-from magistrate.store.scripts.script_runs import MAX_UNSENT_VALUES, WRITES_AT_ONCE
+from magistrate.store.postgres.writer import WRITES_IN_A_PLAN
+from magistrate.store.scripts.script_runs import MAX_UNSENT_VALUES
 from magistrate.store.sql.insertions import ROWS_AT_ONCE, insert_rows
 from magistrate.store.sql_store import SqlStore
-from magistrate.wiring.stores import migrate_store, open_store
+from magistrate.wiring.stores import migrate_store
 from tests.change_log import list_changes
-from tests.databases import Dump, PostgresServer, dump, run_sql
+from tests.databases import PostgresServer, dump, run_sql
 from tests.event_loop_turns import counted_turns
 from tests.running import settings_for
+from tests.store.grouped_writes import (
+    RESET,
+    STAMP,
+    Commits,
+    choose_writes,
+    delete,
+    dump_without_moves,
+    grant,
+    opened,
+    put,
+    revoke,
+    show,
+    warrant,
+    write_together,
+)
 from tests.store.written_warrants import anything_goes, new
 
 pytestmark = pytest.mark.anyio
 
-STAMP = Stamp("ann", 1)
 PAUSE_SECONDS = 0.2
-TABLES = ("warrant", "warrant_pattern", "policy", "object", "object_type", "change", "revision", "idempotency")
-RESET = f"""
-{"; ".join(f"DELETE FROM {table}" for table in TABLES)};
-UPDATE head SET revision = 0, model_revision = 0, horizon = 1, changes_deleted = 0, warrants = 0, objects = 0"""
-
-Write = Callable[[Store], Awaitable[object]]
-
-
-def put(object_id: str, meta: str | None = None, once: Once | None = None) -> Write:
-    return lambda store: store.put_objects([NewObject(TypeName("d"), ObjectId(object_id), meta)], Stamp("ann", 1, once))
-
-
-def delete(*ids: str) -> Write:
-    return lambda store: store.delete_objects([object_ref("d", object_id) for object_id in ids], STAMP)
-
-
-def warrant(object_id: str, user: str, policy: str = "") -> NewWarrant:
-    return NewWarrant(
-        object_ref("d", object_id), RelationName("viewer"), Subject(TypeName("user"), ObjectId(user)), policy
-    )
-
-
-def grant(*warrants: NewWarrant) -> Write:
-    return lambda store: store.put_warrants(warrants, lambda model: None, STAMP)
-
-
-def revoke(*warrants: NewWarrant) -> Write:
-    return lambda store: store.delete_warrants(warrants, STAMP)
 
 
 def connected(url: str) -> psycopg.Connection:
@@ -78,39 +64,14 @@ def url(postgres: PostgresServer) -> str:
     return url
 
 
-@asynccontextmanager
-async def opened(url: str, observer: Observer = observe_nothing, **settings: int) -> AsyncIterator[SqlStore]:
-    store = await open_store(settings_for(url, **settings), observer)
-    assert isinstance(store, SqlStore)
-    try:
-        yield store
-    finally:
-        await store.close()
-
-
-async def write_together(store: Store, writes: Iterable[Write]) -> list[object]:
-    """What each returned or raised. All of them wait before the first is begun."""
-    return await asyncio.gather(*(write(store) for write in writes), return_exceptions=True)
-
-
-class Commits:
-    """Counts the transactions that an observed store commits."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def observe(self, sql: str) -> None:
-        self.count += sql == "COMMIT"
-
-
 async def test_writes_that_wait_share_a_transaction_and_have_revisions_of_their_own(url: str) -> None:
     commits = Commits()
     async with opened(url, commits.observe) as store:
-        outcomes = await write_together(store, [put(f"id-{number}") for number in range(WRITES_AT_ONCE + 1)])
+        outcomes = await write_together(store, [put(f"id-{number}") for number in range(WRITES_IN_A_PLAN + 1)])
 
-        assert [getattr(outcome, "revision", None) for outcome in outcomes] == list(range(1, WRITES_AT_ONCE + 2))
+        assert [getattr(outcome, "revision", None) for outcome in outcomes] == list(range(1, WRITES_IN_A_PLAN + 2))
         assert commits.count == 2
-        assert await store.check() == WRITES_AT_ONCE + 1
+        assert await store.check() == WRITES_IN_A_PLAN + 1
 
 
 async def test_a_group_looks_everything_up_with_the_statements_of_one_write(url: str) -> None:
@@ -122,8 +83,8 @@ async def test_a_group_looks_everything_up_with_the_statements_of_one_write(url:
             await write_together(store, [grant(warrant(user, user)) for user in users])
             statements.append(store.statements - before)
 
-    # Four lookups and a new head for all; the warrant, its two objects, the revision and three changes for each.
-    assert statements == [5 + 7, 5 + 20 * 7]
+    # The head before, four lookups, the head after, warrants, objects, revisions and changes.
+    assert statements == [10, 10]
 
 
 async def test_a_group_takes_few_writes_that_look_up_many_keys(url: str) -> None:
@@ -150,26 +111,43 @@ async def test_members_that_name_the_same_new_objects_take_the_round_trips_of_on
 
     monkeypatch.setattr(StatementPipeline, "run", count)
     async with opened(url) as store:
+        await grant(warrant("some", "one"))(store)  # a new pattern needs the lock
         sent.clear()
         for ids in (["first"], [f"d-{number // 10}" for number in range(30)]):
             outcomes = await write_together(store, [grant(warrant(name, f"u-{n % 5}")) for n, name in enumerate(ids)])
             assert {type(outcome) for outcome in outcomes} == {Snapshot}
             sent.append(0)
 
-    assert sent.index(0) * 2 == len(sent) - 2
+    assert [place for place, statements in enumerate(sent) if not statements] == [2, 5]
 
 
-async def test_the_time_for_which_the_head_is_locked_has_the_lookups_but_not_the_wait(url: str) -> None:
+def read_imports(head: Revision) -> Script[None]:
+    """Needs the lock before it runs."""
+    yield Select("SELECT source FROM import", [()])
+
+
+@pytest.mark.parametrize(
+    ("write", "statement"),
+    [
+        (put("one"), f"INSERT INTO object VALUES (1, 'd', 'one', {ALIVE}, NULL, 1, 1)"),
+        (lambda store: store.database.transact(read_imports), "LOCK TABLE import"),
+    ],
+    ids=["planned", "locked"],
+)
+async def test_the_time_for_which_the_head_is_locked_has_all_statements_but_not_the_wait(
+    url: str, write: Callable[[SqlStore], Awaitable[object]], statement: str
+) -> None:
     async with opened(url) as store:
-        with connected(url) as holder_of_objects:
-            holder_of_objects.execute("LOCK TABLE object")
+        with connected(url) as holder_of_rows:
+            holder_of_rows.execute(statement.encode())
             with connected(url) as holder:
                 holder.execute("SELECT * FROM head FOR UPDATE")
-                task = asyncio.ensure_future(put("one")(store))
+                task = asyncio.ensure_future(write(store))
                 await wait_for_writer(url)
                 await asyncio.sleep(PAUSE_SECONDS)
             await wait_for_writer(url)
             await asyncio.sleep(PAUSE_SECONDS)
+            holder_of_rows.rollback()
         await task
 
         locks = store.head_locks
@@ -245,7 +223,7 @@ async def test_a_member_that_fails_after_it_read_its_own_changes_undoes_them(url
         assert isinstance(outcomes[1], NotFound)
         assert (await store.get_object(object_ref("d", "late"))).value is None
         assert [getattr(outcomes[place], "revision", None) for place in (0, 2)] == [1, 2]
-        assert commits.count == 1
+        assert commits.count == 2  # the first does not need the lock while its script runs
         assert len(dump(url)["object"]) == 2
 
 
@@ -339,17 +317,18 @@ async def test_a_member_whose_time_is_over_is_refused_and_the_others_are_written
 async def test_a_member_refused_within_the_transaction_is_not_written(url: str) -> None:
     """The time of the first is over when the last, which came later, holds the transaction up."""
 
-    def wait_for_imports(head: Revision) -> Script[None]:
-        yield Select("SELECT source FROM import", [()])
+    def insert_early(head: Revision) -> Script[None]:
+        yield Select("SELECT name FROM store", [()])
+        yield Execute("INSERT INTO object VALUES (:store, 'd', 'early', 5, NULL, 1, 1)", [()])
 
     async with opened(url, store_timeout_ms=4_000) as store:
         with connected(url) as holder_of_imports:
             holder_of_imports.execute("LOCK TABLE import")
             with connected(url) as holder:
                 holder.execute("SELECT * FROM head FOR UPDATE")
-                early = asyncio.ensure_future(put("early")(store))
+                early = asyncio.ensure_future(store.database.transact(insert_early))
                 await asyncio.sleep(3)
-                writes = (put("late")(store), store.database.transact(wait_for_imports, makes_revision=False))
+                writes = (put("late")(store), store.database.transact(read_imports, makes_revision=False))
                 late = [asyncio.ensure_future(write) for write in writes]
                 await asyncio.sleep(0)
             [refusal] = await asyncio.gather(early, return_exceptions=True)
@@ -418,61 +397,13 @@ async def test_groups_do_what_the_same_writes_do_one_by_one(url: str, monkeypatc
             writes = choose_writes(random.Random(seed))
             run_sql(url, RESET)
             one_by_one = [(await write_together(store, [write]))[0] for write in writes]
-            expected = _dump_without_moves(url)
+            expected = dump_without_moves(url)
             run_sql(url, RESET)
 
             together = await write_together(store, writes)
 
             assert list(map(show, one_by_one)) == list(map(show, together)), f"seed {seed}"
-            assert expected == _dump_without_moves(url), f"seed {seed}"
-
-
-def _dump_without_moves(url: str) -> Dump:
-    """All rows, without the column of heads that counts transactions."""
-    tables = dump(url)
-    return tables | {"head": [row[:-1] for row in tables["head"]]}
-
-
-def choose_writes(chance: random.Random) -> Sequence[Write]:
-    """Writes about so few names that many depend on those before them."""
-
-    def choose_id() -> str:
-        return chance.choice("abc")
-
-    def choose_warrant() -> NewWarrant:
-        return warrant(choose_id(), chance.choice(("ann", "bo")), chance.choice(("", "", "x == 1")))
-
-    def choose_atomic() -> Write:
-        wanted = AtomicWrite(
-            preconditions=[Precondition(object_ref("d", choose_id()), is_absent=chance.random() < 0.5)],
-            warrants_to_delete=[choose_warrant()] * (chance.random() < 0.3),
-            objects=[NewObject(TypeName("d"), ObjectId(choose_id()), chance.choice((None, "{}")))],
-            warrants=[choose_warrant(), choose_warrant()],
-        )
-        return lambda store: store.write(wanted, lambda model: None, STAMP)
-
-    def choose_once() -> Write:
-        return put(choose_id(), "{}", Once(chance.choice("kl"), chance.choice("12")))
-
-    def choose_type() -> Write:
-        types = [NewObjectType(TypeName("d"), chance.choice(('{"relations":{}}', '{"relations":{"viewer":{}}}')))]
-        return lambda store: store.put_object_types(types, lambda model: None, STAMP)
-
-    kinds: Sequence[Callable[[], Write]] = (
-        lambda: put(choose_id(), chance.choice((None, "{}"))),
-        lambda: delete(choose_id()),
-        lambda: grant(choose_warrant(), choose_warrant()),
-        lambda: grant(choose_warrant()),
-        lambda: revoke(choose_warrant()),
-        choose_atomic,
-        choose_once,
-        choose_type,
-    )
-    return [chance.choices(kinds, weights=(3, 2, 3, 4, 4, 2, 2, 1))[0]() for _ in range(chance.randrange(2, 20))]
-
-
-def show(outcome: object) -> str:
-    return repr(outcome) if not isinstance(outcome, Exception) else f"{type(outcome).__name__}: {outcome}"
+            assert expected == dump_without_moves(url), f"seed {seed}"
 
 
 async def wait_for_writer(url: str) -> None:

@@ -32,6 +32,7 @@ from magistrate.store.database import (
 )
 from magistrate.store.group_spans import GroupRecording
 from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, translate_error
+from magistrate.store.postgres.group_plan import KEYS_AT_ONCE, SECONDS_AT_ONCE, GroupPlan, PlanOutcome
 from magistrate.store.postgres.heads import FollowedHead
 from magistrate.store.postgres.pipeline import (
     STATEMENTS_AT_ONCE,
@@ -64,12 +65,15 @@ from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, OPEN_HEAD
 from magistrate.store.sql.insertions import join_insertions
 from magistrate.store.sql.postgres import BEGIN_WRITE, CONTROL, READ_WAIT, find_each, number_placeholders
 
-KEYS_AT_ONCE = 2_000
-"""Limits the keys that the writes of a group look up first: one that exceeds it is the last, so that writes of many
-elements do not make others wait long."""
-
-SECONDS_AT_ONCE = 0.002
-"""Limits how long scripts run before other requests may."""
+WRITES_IN_A_PLAN = 512
+"""Limits the writes that are committed together if their scripts run before the head is locked, so that the first of
+them need not wait long for the last."""
+PLANS_AT_MOST = 3
+"""Limits how often the head may be locked by others, or changed, before the lock is waited for, within which the
+scripts run then."""
+REVISIONS_OF_OTHERS = 65_536
+"""Sets how much further than the last group of this process its next one counts from, if others write as well: what
+they wrote meanwhile is less, so that the scripts need not be begun anew when it is read."""
 
 
 class GroupTransaction:
@@ -312,7 +316,11 @@ class GroupWriter:
         self._group: list[QueuedWrite] = []
         self._use = ConnectionUse()
         self._is_committing = False
+        self._is_counted = False
+        """Says whether `revisions` counts the group already."""
         self._head = Revision(0)
+        self._has_others = False
+        """Says whether other processes wrote between the last groups."""
         self._task: asyncio.Task[None] | None = None
 
     async def transact(self, begin: ScriptStart[T], makes_revision: bool) -> T:
@@ -359,7 +367,7 @@ class GroupWriter:
 
     async def _write_on(self) -> None:
         """Writes group after group until nobody waits."""
-        while self._take_waiting():
+        while self._take_waiting(WRITES_IN_A_PLAN):
             try:
                 results = await self._write_group()
             except Exception as error:
@@ -374,10 +382,10 @@ class GroupWriter:
                 for result in results:
                     result.answer()
 
-    def _take_waiting(self) -> bool:
+    def _take_waiting(self, most: int = WRITES_AT_ONCE) -> bool:
         """Adds waiting writes to the group, as far as it may grow. Returns whether it has any then."""
         self._group = [write for write in self._group if not write.result.done()]
-        while self._waiting and len(self._group) < WRITES_AT_ONCE:
+        while self._waiting and len(self._group) < most:
             if self._group and (self._group[0].is_alone or self._waiting[0].is_alone):
                 break
             write = self._waiting.popleft()
@@ -387,17 +395,18 @@ class GroupWriter:
 
     async def _write_group(self) -> list[WriteResult]:
         self._use = ConnectionUse()
-        self._is_committing = False
+        self._is_committing = self._is_counted = False
         try:
             return await self._shared.pool.attempt(self._write_once, lambda: not self._is_committing, self._use)
         finally:
             # What has changed must be seen by all who read once these writes are answered.
-            self.revisions += any(write.makes_revision for write in self._group)
+            self.revisions += not self._is_counted and any(write.makes_revision for write in self._group)
 
     async def _write_once(self, connection: Connection) -> list[WriteResult]:
         """Writes the group, and whatever came until the lock was held, in one transaction, and returns the results of
         the writes that are in the group then."""
-        results: list[WriteResult] | None = None
+        results = await self._write_planned(connection)
+        self._put_back(WRITES_AT_ONCE if results is None else len(self._group))
         while results is None:
             self._is_committing = False
             transaction = GroupTransaction(pipeline_of(connection), self._store, self._shared.observer)
@@ -413,6 +422,96 @@ class GroupWriter:
             finally:
                 self._shared.statements += transaction.statements
         return results
+
+    async def _write_planned(self, connection: Connection) -> list[WriteResult] | None:
+        """Writes the first of the group, or all of it, without running scripts while the head is locked. Returns None
+        if that cannot be done."""
+        waited, plan = 0.0, None
+        for _ in range(PLANS_AT_MOST):
+            if plan is None or any(write.result.done() for write in plan.writes):
+                plan = await self._plan(connection)
+            if not plan.writes:
+                return None if self._group else []
+            self._put_back(len(plan.writes))
+            if not plan.has_changes:
+                if plan.recording is not None:
+                    plan.recording.export(plan.writes)
+                self._note_recent(plan.list_changes((plan.began_at, self.revisions + 1)))
+                return plan.list_results()
+            outcome = await self._commit(plan, connection)
+            if outcome is PlanOutcome.COMMITTED:
+                self._shared.head_locks.waits.count(waited)
+                return plan.list_results()
+            if outcome is PlanOutcome.CHANGED:
+                plan = None
+                continue
+            began_at = time.monotonic()
+            # The lock is released at once: what is done with it has to be sent together.
+            await pipeline_of(connection).run([(LOCK_HEAD, bind_store(LOCK_HEAD, self._store, ()))])
+            waited += time.monotonic() - began_at
+        return None
+
+    async def _plan(self, connection: Connection) -> GroupPlan:
+        """Plans the writes that wait; none if the first needs the lock."""
+        while True:
+            self._take_waiting(WRITES_IN_A_PLAN)
+            ahead = REVISIONS_OF_OTHERS if self._has_others else 0
+            expected = Revision(self._head + ahead)
+            plan = GroupPlan(pipeline_of(connection), self._store, self._shared.observer, expected)
+            if not self._group:
+                return plan
+            if any(write.wait_span is not None for write in self._group):
+                plan.recording = GroupRecording()
+            with suppress(OtherSession):
+                await plan.prepare(self._group)
+                if not any(write.result.done() for write in plan.writes):
+                    return plan
+
+    async def _commit(self, plan: GroupPlan, connection: Connection) -> PlanOutcome:
+        self._shared.observer(COMMIT)
+        self._is_committing = True
+        began_at = time.monotonic()
+        mark = (began_at, self.revisions + 1)
+        try:
+            outcome = await plan.commit()
+        except BaseException as error:
+            # An error of a statement says that nothing was committed.
+            self._is_committing = not (isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized == "ERROR")
+            if plan.recording is not None:
+                plan.recording.export(plan.writes, error)
+            if not connection.closed:
+                with suppress(psycopg.Error):  # a connection that is not idle is replaced
+                    await pipeline_of(connection).run_alone(ROLL_BACK, ())
+            if isinstance(error, OtherSession):
+                return PlanOutcome.CHANGED
+            raise
+        finally:
+            self._shared.statements += plan.statements
+            plan.statements = 0
+        if outcome is not PlanOutcome.LOCKED:
+            self._shared.head_locks.holds.count(time.monotonic() - began_at)
+        if outcome is PlanOutcome.COMMITTED:
+            self._note_commit(plan, mark)
+        else:
+            self._is_committing = False
+        return outcome
+
+    def _note_commit(self, plan: GroupPlan, mark: Mark) -> None:
+        if plan.recording is not None:
+            plan.recording.export(plan.writes)
+        self._shared.statistics.note_statements(plan.rows)
+        self._has_others = plan.head_before.newest.revision != self._head
+        self._head = plan.head.newest.revision
+        note_writes(self._known, plan.head_before.newest, plan.written)
+        self._note_recent(plan.list_changes(mark))
+        self._followed_head.note_write(plan.head.newest, mark)
+
+    def _note_recent(self, changes: GroupChanges) -> None:
+        """Notes what a planned group has changed. Its mark is older than the lock: the group is counted at once, which
+        makes the marks stale that others have taken since then."""
+        self.revisions += 1
+        self._is_counted = True
+        self.recent.add(changes)
 
     async def _run_group(self, transaction: GroupTransaction) -> list[WriteResult] | None:
         """Returns None if the time of a write ran out when it was a part of the transaction already: that is undone,

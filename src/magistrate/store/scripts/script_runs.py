@@ -33,7 +33,7 @@ from magistrate.tracing import CURRENT, NOT_RECORDED, TraceSpan
 T = TypeVar("T")
 
 WRITES_AT_ONCE = 64
-"""Limits the writes that are committed together, so that the first of them need not wait long for the last."""
+"""Limits the writes whose scripts run together while others wait for the lock, so that these need not wait long."""
 
 MAX_UNSENT_VALUES = 32_768
 """Limits the values of the statements that a run keeps, unless one statement alone has more: they
@@ -102,8 +102,13 @@ class LookupMemo:
 
     def __init__(self) -> None:
         self._rows: dict[Place, Rows] = {}
-        self.changed: set[Place] = set()
-        """Holds the lookups that may find something else than when the transaction began."""
+        self._changed: dict[Place, int] = {}
+        """Holds the lookups that may find something else than when the transaction began, each with the number of the
+        last change."""
+        self._former: dict[Place, Rows | None] = {}
+        """Has what was remembered of these before."""
+        self.changes = 0
+        """Counts the writes whose changes are remembered."""
         self.resets = 0
 
     def has(self, place: Place) -> bool:
@@ -123,12 +128,28 @@ class LookupMemo:
 
     def apply(self, changes: Mapping[Place, Rows | None]) -> None:
         """Remembers what is found after these changes."""
-        self.changed.update(changes)
+        self.changes += 1
         for place, rows in changes.items():
+            self._changed[place] = self.changes
+            self._former.setdefault(place, self._rows.get(place))
             if rows is None:
                 self._rows.pop(place, None)
             else:
                 self._rows[place] = rows
+
+    def is_unchanged(self, places: Iterable[Place], since: int) -> bool:
+        """Returns whether these lookups find what they found after so many changes."""
+        return not self._changed or all(self._changed.get(place, 0) <= since for place in places)
+
+    def undo_changes(self) -> None:
+        """Makes lookups find what they found before all changes."""
+        for place, rows in self._former.items():
+            if rows is None:
+                self._rows.pop(place, None)
+            else:
+                self._rows[place] = rows
+        self._former.clear()
+        self._changed.clear()
 
     def invalidate_all(self) -> None:
         self._rows.clear()
@@ -157,7 +178,9 @@ class ScriptRun(Generic[T]):
         self._memo = memo
         self._resets = memo.resets
         self._observer = observer
-        self._looked_up: set[Place] = set()
+        self.looked_up: set[Place] = set()
+        self._since = 0
+        """Counts the changes that the first lookup saw."""
         self._unsent_values = 0
         self._script = begin(head)
         self.answer(None)
@@ -165,7 +188,7 @@ class ScriptRun(Generic[T]):
     def counts(self, head: Revision) -> bool:
         """Returns whether the run would be the same if it were begun now, after revision `head`."""
         is_current = self.head == head and self._resets == self._memo.resets
-        return is_current and self._looked_up.isdisjoint(self._memo.changed)
+        return is_current and self._memo.is_unchanged(self.looked_up, self._since)
 
     def list_missing(self) -> MissingKeys:
         """Returns what has to be looked up for the run to advance, before any of its own statements is sent; nothing
@@ -225,7 +248,9 @@ class ScriptRun(Generic[T]):
             places.difference_update(self.changed)
         if not all(map(self._memo.has, places)):
             return None
-        self._looked_up |= places
+        if not self.looked_up:
+            self._since = self._memo.changes
+        self.looked_up |= places
         return [[row for key in find.keys for row in self._take((find.statement, key))] for find in step.finds]
 
     def _take(self, place: Place) -> Rows:

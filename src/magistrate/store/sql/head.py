@@ -13,6 +13,8 @@ OPEN_HEAD = f"{_OPEN_HEAD} {HEAD}"
 """Reads what a transaction has to know before it writes; read_head (store/scripts/heads.py) takes these columns."""
 LOCK_HEAD = f"{_OPEN_HEAD} head h WHERE store = :store AND deleted_at IS NULL FOR UPDATE"
 """Is that for databases that lock rows."""
+LOCK_FREE_HEAD = f"{LOCK_HEAD} SKIP LOCKED"
+"""Locks the head if nobody has locked it, and returns no row otherwise."""
 MAKE_HEAD = """
 INSERT INTO head (
     store, revision, bits, horizon, model_revision, changes_deleted, decisions_deleted, decisions_deleted_at,

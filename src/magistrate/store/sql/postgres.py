@@ -14,7 +14,7 @@ from magistrate.store.sql.dialect import (
     Dialect,
     number_parameters,
 )
-from magistrate.store.sql.head import HEAD, LOCK_HEAD
+from magistrate.store.sql.head import HEAD, LOCK_FREE_HEAD, LOCK_HEAD
 
 # OFFSET 0 keeps a subquery from being merged: it is looked up once for each id or revision, in their order.
 POSTGRES = Dialect(
@@ -45,7 +45,9 @@ POSTGRES = Dialect(
 BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 READ_WAIT = "SELECT (extract(epoch FROM clock_timestamp() - transaction_timestamp()) * 1000000)::bigint"
 """Returns for how many microseconds the transaction has existed: behind LOCK_HEAD, how long it waited for the lock."""
-CONTROL = frozenset((BEGIN_WRITE, LOCK_HEAD, READ_WAIT, SAVEPOINT, ROLL_BACK_TO_SAVEPOINT, RELEASE, COMMIT))
+CONTROL = frozenset(
+    (BEGIN_WRITE, LOCK_HEAD, LOCK_FREE_HEAD, READ_WAIT, SAVEPOINT, ROLL_BACK_TO_SAVEPOINT, RELEASE, COMMIT)
+)
 """Holds the statements of a write's transaction that are none of its script."""
 
 NEXT_MOVED = "pg_current_xact_id()::text::bigint"
