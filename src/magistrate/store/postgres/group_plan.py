@@ -2,7 +2,7 @@
 
 What they read is read first, and the head before that. All that they write is then sent at once: the lock of the head,
 if nobody has it, the statement that moves it if nothing has changed that they read, the rows, and the commit. No
-Python runs while the head is locked. See docs/decisions/0120-scripts-run-before-the-head-is-locked.md."""
+Python runs while the head is locked. See docs/decisions/0121-scripts-run-before-the-head-is-locked.md."""
 
 import asyncio
 import time

@@ -3,7 +3,7 @@ locked (store/postgres/group_plan.py).
 
 The rows have the revisions that the scripts expected. MOVE_HEAD_IF_UNCHANGED moves the head if nothing has changed that
 the scripts have read; each statement behind it then adds to the revisions of its rows how much further the head was,
-and does nothing if the head was not moved. See docs/decisions/0120-scripts-run-before-the-head-is-locked.md."""
+and does nothing if the head was not moved. See docs/decisions/0121-scripts-run-before-the-head-is-locked.md."""
 
 import re
 from collections.abc import Mapping
