@@ -13,7 +13,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "durations": set(),
     "config": {"errors"},
     "engine": {"errors"},
-    "store": {"engine", "tracing", "errors", "durations"},
+    "store": {"engine", "tracing", "errors", "durations", "temporary_files"},
     "operations": {
         "store.contract",
         "engine",

@@ -111,3 +111,12 @@ def writing_to(file: BinaryIO) -> Iterator[None]:
         raise StoreUnavailable(
             f"the temporary file cannot be written: {error.strerror}; set TMPDIR to a folder with more space"
         ) from error
+
+
+def allocate_file(descriptor: int, size: int) -> None:
+    """Makes a file this large, which is to be mapped into memory. With a hole in it, a full disk would end the process
+    that writes there."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.ftruncate(descriptor, size)

@@ -195,7 +195,7 @@ class LiveGraph:
         graph."""
         since_followed = self._now() - self._followed_at
         try:
-            if self._graph is None or self._store.staleness(self._mark) == Staleness.CURRENT:
+            if self._graph is None or self._store.is_newest(self._mark):
                 return 0
             return int(min(since_followed, self._store.measure_lag(self._mark) * 1_000_000))
         except StoreUnavailable:

@@ -90,7 +90,7 @@ async def _analyze_nothing() -> None:
 class SqlStores:
     """Implements store/contract/stores.py. `open_part` returns the part of the database that a store has, given its
     number, `release_part` frees what is held of one that was deleted, `note_restore` is called when the database turns
-    out to have been restored, and `analyze` implements the method of that name."""
+    out to have been restored. `analyze` and `find_unmoved` implement the methods of these names."""
 
     def __init__(
         self,
@@ -100,6 +100,7 @@ class SqlStores:
         release_part: Callable[[int], None] = _release_nothing,
         note_restore: Callable[[], None] = lambda: None,
         analyze: Callable[[], Coroutine[Any, Any, None]] = _analyze_nothing,
+        find_unmoved: Callable[[float], float | None] = lambda since: None,
     ) -> None:
         self._open_part = open_part
         self._release_part = release_part
@@ -109,6 +110,7 @@ class SqlStores:
         self.default = self.open_store(default)
         self._database = self.default.database
         self.analyze = analyze
+        self.find_unmoved = find_unmoved
         self.close = self._database.close
         self.restores = self._history = 0
         self._last: _LastChange | None = None

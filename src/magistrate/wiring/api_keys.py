@@ -70,6 +70,8 @@ CLIENT_KEY_REMEDY = (
 LOOK_EVERY_SECONDS = 1.0
 FOLLOW_EVERY_SECONDS = 0.25
 """Sets how often the version of the stored keys is read, so that a change is in force within a second."""
+UNFOLLOWED_SECONDS = 0.5
+"""Limits the age of what another process of this machine has followed, which is relied on then."""
 TAKE_OVER_SECONDS = 0.5
 """Limits how long a request waits for a change of the stored keys to be in force in its worker."""
 KEYS_AT_ONCE = 100
@@ -184,7 +186,7 @@ class ServiceKeys:
         """Takes over changes of the stored keys. It must run once, as a background task."""
         while True:
             await asyncio.sleep(FOLLOW_EVERY_SECONDS)
-            await self._attempt_to_follow()
+            await self._attempt_to_follow(time.monotonic() - UNFOLLOWED_SECONDS)
 
     async def take_over(self) -> None:
         """Takes over the changes of the stored keys that were made before the call, unless that takes
@@ -207,12 +209,12 @@ class ServiceKeys:
             if time.monotonic() - self._noted_at >= NOTE_EVERY_SECONDS:
                 await attempt_work(self._note_uses(), "uses of the stored keys could not be noted")
 
-    async def _attempt_to_follow(self) -> None:
-        await attempt_work(self._follow(), "changes of the stored keys could not be taken over")
+    async def _attempt_to_follow(self, up_to: float | None = None) -> None:
+        await attempt_work(self._follow(up_to), "changes of the stored keys could not be taken over")
 
-    async def _follow(self) -> None:
+    async def _follow(self, up_to: float | None) -> None:
         async with self._filling:
-            if await self._note_moved():
+            if await self._note_moved(up_to):
                 await self._take_over_all()
                 return
             if not self._unread:
@@ -224,10 +226,10 @@ class ServiceKeys:
             await self._fill_ring()
             self._unread.clear()  # only now: what failed or was cancelled before is done again
 
-    async def _note_moved(self) -> bool:
-        """Notes the stores whose keys have to be read, and returns whether these are all, because the database was
-        restored."""
-        moved = await self._contexts.follow()
+    async def _note_moved(self, up_to: float | None = None) -> bool:
+        """Notes the stores whose keys have to be read, up to a monotonic time or the present one, and returns whether
+        these are all, because the database was restored."""
+        moved = await self._contexts.follow(up_to)
         end_outage("store")
         is_restored = self._contexts.stores.restores != self._restores
         for store in moved:

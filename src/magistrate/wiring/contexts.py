@@ -36,6 +36,7 @@ from magistrate.operations.watch.revision_feed import RevisionFeed
 from magistrate.operations.webhooks.addresses import AddressGuard
 from magistrate.operations.webhooks.receivers import WebhookOptions
 from magistrate.store.contract.store import Store
+from magistrate.store.leadership import ALONE, Leadership
 from magistrate.wiring.stores import open_stores
 
 IMPORT_TIMEOUT_MS = 600_000
@@ -162,10 +163,10 @@ def measure_caches(contexts: StoreContexts) -> Sequence[CacheBytes]:
 
 
 @asynccontextmanager
-async def open_contexts(settings: Settings) -> AsyncIterator[StoreContexts]:
-    """Opens the stores, which must be migrated, and yields contexts that work on them. Raises StoreUnavailable or
-    SchemaMismatch."""
-    stores = await open_stores(settings)
+async def open_contexts(settings: Settings, leadership: Leadership = ALONE) -> AsyncIterator[StoreContexts]:
+    """Opens the stores, which must be migrated, and yields contexts that work on them; `leadership` is that of
+    `open_stores`. Raises StoreUnavailable or SchemaMismatch."""
+    stores = await open_stores(settings, leadership=leadership)
     try:
         shared = SharedState(settings, MAX_CONTEXTS)
         yield StoreContexts(stores, lambda store: context_of(store, settings, shared))

@@ -50,6 +50,7 @@ from magistrate.config.trace_endpoint import list_trace_secrets
 from magistrate.errors import InvalidSetting
 from magistrate.log import find_output, hide_secrets, log_all_output, log_to_stderr
 from magistrate.operations.models.examples import Example
+from magistrate.store.leadership import Leadership
 from magistrate.store.migration import Migration
 from magistrate.temporary_files import make_temporary_folder
 from magistrate.terminal import printable_lines
@@ -186,7 +187,14 @@ def create_application(
     store_rates = StoreRates(open_slots(shared_folder, STORE_SLOTS, STORES_NAME))
     tracer = open_tracer(settings)
     opened = partial(
-        open_service, settings, reload_signal, shared, rate_limit=rate_limit, store_rates=store_rates, tracer=tracer
+        open_service,
+        settings,
+        reload_signal,
+        shared,
+        rate_limit=rate_limit,
+        store_rates=store_rates,
+        tracer=tracer,
+        leadership=Leadership(shared_folder),
     )
     refused = _limit_refused(settings, shared_folder, audit_log)
     ledger = Ledger(access_log, audit_log, refused, tracer)

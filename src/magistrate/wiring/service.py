@@ -28,6 +28,7 @@ from magistrate.operations.stores.contexts import MAX_CONTEXTS, StoreContexts
 from magistrate.operations.stores.removal import remove_deleted
 from magistrate.operations.webhooks.deliverer import WebhookDeliverer
 from magistrate.operations.writes.retention import MICROSECONDS_PER_HOUR, delete_ended, delete_events, end_expired
+from magistrate.store.leadership import ALONE, Leadership
 from magistrate.tracing import Tracer
 from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys, SharedDigests
 from magistrate.wiring.backups import restore_upload
@@ -35,11 +36,14 @@ from magistrate.wiring.contexts import measure_caches, open_contexts
 
 log = structlog.get_logger()
 
-DELETE_EVERY_SECONDS = 600.0
+DELETE_EVERY_SECONDS = 800.0
+SYNCHRONIZE_EVERY_SECONDS = 1.0
 END_EXPIRED_EVERY_SECONDS = 1.0
 REMOVE_EVERY_SECONDS = 2.0
+FOLLOWER_PAUSES = 30
+"""Counts the pauses after which a worker that does not lead does the work of the leader, in case that one hangs."""
 _PAUSES = random.Random()
-"""Chooses pauses, because every worker does the same work on the same store. It leaves alone the generator that all
+"""Chooses pauses, because every service does the same work on the same store. It leaves alone the generator that all
 share, which a program around the service may have seeded."""
 LOOK_AT_PARENT_EVERY_SECONDS = 1.0
 WRITE_METRICS_EVERY_SECONDS = 1.0
@@ -72,13 +76,15 @@ async def open_service(
     rate_limit: RateLimit | None = None,
     store_rates: StoreRates | None = None,
     tracer: Tracer | None = None,
+    leadership: Leadership = ALONE,
 ) -> AsyncIterator[Service]:
     """Yields the service, and runs its background work until the context ends. `reload_signal` and `shared` are those
     of ServiceKeys, `rate_limit` and `store_rates` are those of the Service;
-    the latter counts in this process alone unless it is given. `tracer` records deliveries to webhooks.
+    the latter counts in this process alone unless it is given. `tracer` records deliveries to webhooks. Of the workers
+    with one leadership, one does the work that is needed once.
 
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
-    async with open_contexts(settings) as contexts:
+    async with open_contexts(settings, leadership) as contexts:
         context = contexts.default
         provider = _provider(settings)
         keys = ServiceKeys(settings, contexts, reload_signal, shared)
@@ -98,18 +104,18 @@ async def open_service(
             settings.wait_timeout_ms,
             settings.max_all_bodies_bytes,
         )
-        deliverer = WebhookDeliverer(contexts, tracer)
+        deliverer = WebhookDeliverer(contexts, tracer, leadership.take)
         METRICS.read = partial(_readings, contexts, admitted, deliverer)
         METRICS.read_durations = lambda: {"head_lock_seconds": context.store.head_locks.read()}
         METRICS.requests_by_store = Counter() if settings.metrics_store_label else None
         METRICS.name_store = contexts.name_issuer
         works = [_stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired()]
-        if settings.read_only:
-            works.append(_synchronize_clock_periodically(context))
-        else:
-            works += [keys.note_uses(), deliverer.run(), _delete_periodically(contexts, settings)]
-            works += [_end_expired_periodically(contexts), _remove_deleted_periodically(contexts)]
+        works.append(_synchronize_clock_periodically(context))
+        if not settings.read_only:
+            works += [keys.note_uses(), deliverer.run(), _delete_periodically(contexts, leadership, settings)]
+            works += [_end_expired_periodically(contexts, leadership)]
+            works += [_remove_deleted_periodically(contexts, leadership)]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.unwritten.writing() if context.decisions is not None else nullcontext()
@@ -141,7 +147,15 @@ async def _preload(contexts: StoreContexts, seconds: float) -> None:
     log.info("the graph cache was filled", objects=objects, complete=is_complete, seconds=took)
 
 
-async def _delete_periodically(contexts: StoreContexts, settings: Settings) -> None:
+async def _pause(leadership: Leadership, seconds: float) -> None:
+    """Pauses for about so long before work that is needed once; for much longer in a worker that does not lead."""
+    for _ in range(FOLLOWER_PAUSES):
+        await asyncio.sleep(_PAUSES.uniform(0.5, 1) * seconds)
+        if leadership.take():
+            return
+
+
+async def _delete_periodically(contexts: StoreContexts, leadership: Leadership, settings: Settings) -> None:
     hours = settings.retention_hours, max(settings.event_retention_hours, settings.retention_hours)
 
     async def list_numbers() -> Sequence[int]:
@@ -154,27 +168,25 @@ async def _delete_periodically(contexts: StoreContexts, settings: Settings) -> N
         await delete_events(context, settings.event_retention_hours, settings.retention_hours)
 
     while True:
-        await asyncio.sleep(_PAUSES.uniform(0.5, 1.5) * DELETE_EVERY_SECONDS)
+        await _pause(leadership, DELETE_EVERY_SECONDS)
         await _work_on_stores(contexts, list_numbers, work, "expired data could not be deleted")
 
 
 async def _synchronize_clock_periodically(context: Context) -> None:
-    """Does for a service that only reads what the work on expired warrants does for others."""
     while True:
-        await asyncio.sleep(_PAUSES.uniform(0.5, 1) * END_EXPIRED_EVERY_SECONDS)
+        await asyncio.sleep(_PAUSES.uniform(0.5, 1) * SYNCHRONIZE_EVERY_SECONDS)
         await attempt_work(context.store.synchronize_clock(), "the clock of the database could not be read")
 
 
-async def _end_expired_periodically(contexts: StoreContexts) -> None:
+async def _end_expired_periodically(contexts: StoreContexts, leadership: Leadership) -> None:
     async def list_numbers() -> Sequence[int]:
-        await contexts.default.store.synchronize_clock()
         return await contexts.stores.list_expired(contexts.default.now())
 
     async def work(context: Context) -> None:
         await end_expired(context)
 
     while True:
-        await asyncio.sleep(_PAUSES.uniform(0.5, 1) * END_EXPIRED_EVERY_SECONDS)
+        await _pause(leadership, END_EXPIRED_EVERY_SECONDS)
         await _work_on_stores(contexts, list_numbers, work, "expired warrants could not be ended")
 
 
@@ -201,9 +213,9 @@ async def _work_on_stores(
         await attempt_work(work_on(number), name)
 
 
-async def _remove_deleted_periodically(contexts: StoreContexts) -> None:
+async def _remove_deleted_periodically(contexts: StoreContexts, leadership: Leadership) -> None:
     while True:
-        await asyncio.sleep(_PAUSES.uniform(0.5, 1) * REMOVE_EVERY_SECONDS)
+        await _pause(leadership, REMOVE_EVERY_SECONDS)
         await attempt_work(remove_deleted(contexts), "rows of deleted stores could not be removed")
 
 

@@ -9,6 +9,7 @@ from magistrate.errors import ReadOnly
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stores import Stores
 from magistrate.store.database import Observer, observe_nothing
+from magistrate.store.leadership import ALONE, Leadership
 from magistrate.store.migration import Migration as Migration
 from magistrate.store.migration import MigrationRun as MigrationRun
 from magistrate.store.migration import StoreReport as StoreReport
@@ -59,9 +60,11 @@ async def open_store(settings: Settings, observer: Observer = observe_nothing) -
     return (await open_stores(settings, observer)).default
 
 
-async def open_stores(settings: Settings, observer: Observer = observe_nothing) -> Stores:
-    """Opens the stores of a database, which must be migrated. Raises StoreUnavailable, SchemaMismatch or
-    InvalidSetting."""
+async def open_stores(
+    settings: Settings, observer: Observer = observe_nothing, leadership: Leadership = ALONE
+) -> Stores:
+    """Opens the stores of a database, which must be migrated; processes with the same leadership share what they follow
+    of it. Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
     sealing = read_sealing(settings.secret_key_file) if settings.secret_key_file else UNSEALED
     match settings.database:
         case SqliteUrl(path):
@@ -85,7 +88,7 @@ async def open_stores(settings: Settings, observer: Observer = observe_nothing) 
                 has_sessions=settings.database_pooling == SESSION,
             )
             read_only = ReadOnly(settings.primary_url or None) if settings.read_only else None
-            return await open_postgres(primary, pooling, observer, sealing, read_only, replicas)
+            return await open_postgres(primary, pooling, observer, sealing, read_only, replicas, leadership)
 
 
 def reach_store(settings: Settings) -> None:

@@ -25,6 +25,7 @@ from magistrate.api.audit.records import REFUSED, AuditRecord
 from magistrate.errors import InvalidSetting, StoreRateExceeded, TooManyRequests
 from magistrate.operations.context import Context
 from magistrate.operations.keys.callers import Caller
+from magistrate.temporary_files import allocate_file
 
 SECOND_NS = 1_000_000_000
 SLOTS = 65_536
@@ -153,20 +154,12 @@ def open_slots(folder: Path | None, count: int = SLOTS, name: str = SHARED_NAME)
     try:
         descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            _allocate(descriptor, size)
+            allocate_file(descriptor, size)
             return memoryview(mmap.mmap(descriptor, size)).cast("q")
         finally:
             os.close(descriptor)
     except OSError as error:
         raise InvalidSetting(f"rate_limit: workers cannot share their counts in {folder}: {error.strerror}") from error
-
-
-def _allocate(descriptor: int, size: int) -> None:
-    """Makes a file this large. With a hole in it, a full disk would end the process that writes there."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, 0, size)
-    else:
-        os.ftruncate(descriptor, size)
 
 
 def _digest(name: str) -> int:

@@ -46,10 +46,15 @@ class StoreContexts:
     def __iter__(self) -> Iterator[Context]:
         return iter((self.default, *self._contexts.values()))
 
-    async def follow(self) -> Sequence[MovedStore]:
-        """Takes over all changes of stores since the last call, and returns these. It has to be called before anything
-        else, and several times a second."""
+    async def follow(self, up_to: float | None = None) -> Sequence[MovedStore]:
+        """Takes over all changes of stores since the last call up to a monotonic time, that of the call if it is None,
+        and returns these. It has to be called before anything else, and several times a second."""
         restores, began_at = self.stores.restores, time.monotonic()
+        unmoved_to = self.stores.find_unmoved(self._read_at)
+        if unmoved_to is not None and unmoved_to >= (began_at if up_to is None else up_to):
+            self._drop_unused(self.default.share.begin_round() - KEPT_ROUNDS)
+            self._read_at = unmoved_to
+            return ()
         self._followed_to, moved = await self.stores.list_moved(self._followed_to)
         if self.stores.restores != restores:
             self._discard_lost({each.stored.id for each in moved})

@@ -1,10 +1,11 @@
 """Looks which webhooks of all stores have something to be delivered, and delivers it.
 
-One statement finds them; webhooks that have everything cost no more than that, and no task. Every process does this:
-of those that find the same webhook, one gets its lease."""
+One statement finds them; webhooks that have everything cost no more than that, and no task. Of the processes that find
+the same webhook, one gets its lease."""
 
 import asyncio
 import random
+from collections.abc import Callable
 from functools import partial
 
 import structlog
@@ -19,6 +20,8 @@ from magistrate.store.contract.webhooks import WebhookCounts, WebhookPlace
 from magistrate.tracing import Tracer
 
 LOOK_EVERY_SECONDS = 1.0
+FOLLOWER_PAUSES = 5
+"""Counts the pauses after which a process looks that does not lead the others on its machine."""
 MAX_DELIVERIES_AT_ONCE = 100
 """Limits the webhooks of which this process has the lease: it waits for each of them at most 15 s."""
 COUNT_EVERY_LOOKS = 10
@@ -30,14 +33,18 @@ log = structlog.get_logger()
 
 
 class WebhookDeliverer:
-    """Delivers to webhooks of all stores, for one process."""
+    """Delivers to webhooks of all stores, for one process. `take_leadership` returns whether it is the one on this
+    machine that looks most often; the others help if that one has too much, or hangs."""
 
-    def __init__(self, contexts: StoreContexts, tracer: Tracer | None = None) -> None:
+    def __init__(
+        self, contexts: StoreContexts, tracer: Tracer | None = None, take_leadership: Callable[[], bool] = lambda: True
+    ) -> None:
         self.counts = DeliveryCounts()
         self.webhooks = WebhookCounts(0, 0, 0, 0.0)
         """Has the webhooks of all stores, as they were counted last."""
         self._contexts = contexts
         self._tracer = tracer
+        self._take_leadership = take_leadership
         self._running: dict[WebhookPlace, asyncio.Task[None]] = {}
 
     @property
@@ -50,13 +57,19 @@ class WebhookDeliverer:
         looks = 0
         try:
             while True:
-                await asyncio.sleep(_PAUSES.uniform(0.5, 1) * LOOK_EVERY_SECONDS)
+                await self._pause()
                 await attempt_work(self.look(), "webhooks could not be delivered to")
                 if not looks % COUNT_EVERY_LOOKS:
                     await attempt_work(self._count(), "webhooks could not be counted")
                 looks += 1
         finally:
             await self.stop()
+
+    async def _pause(self) -> None:
+        for _ in range(FOLLOWER_PAUSES):
+            await asyncio.sleep(_PAUSES.uniform(0.5, 1) * LOOK_EVERY_SECONDS)
+            if self._take_leadership():
+                return
 
     async def look(self) -> None:
         """Begins to deliver to the webhooks that are due. Raises StoreUnavailable."""

@@ -232,6 +232,11 @@ class Stores(Protocol):
         """Counts how often `list_moved` has found the database restored to an earlier state."""
         ...
 
+    def find_unmoved(self, since: float) -> float | None:
+        """Returns a monotonic time up to which `list_moved` would list nothing new since another one; None if that is
+        not known without a statement."""
+        ...
+
     async def list_moved(self, since: int) -> tuple[int, Sequence[MovedStore]]:
         """Returns the stores that have changed since the last call, which returned `since`, and what to pass to the
         next call. For 0, or if the database was restored since, returns all stores; those that are not among them do

@@ -18,12 +18,14 @@ from magistrate.store.contract.database_use import HeadLocks
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
 from magistrate.store.database import ConfirmRows, Observer, Rows, ScriptStart, observe_nothing, require_head
+from magistrate.store.leadership import ALONE, Leadership
 from magistrate.store.postgres.connections import Conninfo, Pooling
-from magistrate.store.postgres.heads import FollowedHead, HeadFollower
+from magistrate.store.postgres.heads import FollowedHead, HeadFollower, Sharing
 from magistrate.store.postgres.pipeline import Connection, pipeline_of
 from magistrate.store.postgres.planner_statistics import PlannerStatistics
 from magistrate.store.postgres.read_pool import ReadPool
 from magistrate.store.postgres.replicas import Replicas
+from magistrate.store.postgres.shared_heads import ClockMeasurement, SharedHeads
 from magistrate.store.postgres.writer import GroupWriter, WriterResources
 from magistrate.store.schema_version import SchemaVersion
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
@@ -33,6 +35,11 @@ from magistrate.store.sql.schema import READ_VERSION
 from magistrate.store.sql.stores import FIND_STORE
 from magistrate.store.sql_stores import SqlStores
 from magistrate.tracing import open_statements
+
+FED_AGING_MS = 40
+"""Takes the place of AGING_MS while another process of this machine follows the heads, which it does more often."""
+MAX_CLOCK_AGE_US = 2_000_000
+"""Limits the age of a measurement of the clock that another process has made (2 s)."""
 
 
 class DatabaseClock:
@@ -67,10 +74,12 @@ async def open_postgres(
     sealing: Sealing = UNSEALED,
     read_only: ReadOnly | None = None,
     replicas: Sequence[Conninfo] = (),
+    leadership: Leadership = ALONE,
 ) -> SqlStores:
     """Opens the stores of a migrated database; every write raises `read_only` if that is given. `replicas` answer some
-    of the reads. Raises StoreUnavailable, or SchemaMismatch if the database is not migrated."""
-    server = PostgresServer(conninfo, pooling, observer, read_only, replicas)
+    of the reads. With other processes of the same leadership, it shares what the leader follows. Raises
+    StoreUnavailable, or SchemaMismatch if the database is not migrated."""
+    server = PostgresServer(conninfo, pooling, observer, read_only, replicas, leadership)
     try:
         await server.open()
         [row] = await server.read(FIND_STORE, (DEFAULT_STORE,))
@@ -80,7 +89,15 @@ async def open_postgres(
     part = partial(PostgresDatabase, server)
     heads = server.heads
     stored = build_store(row)
-    stores = SqlStores(stored, part, sealing, heads.release_head, note_restore=heads.begin_anew, analyze=server.analyze)
+    stores = SqlStores(
+        stored,
+        part,
+        sealing,
+        heads.release_head,
+        note_restore=heads.begin_anew,
+        analyze=server.analyze,
+        find_unmoved=heads.find_unmoved,
+    )
     await server.replicas.open(stores.default, stored.id)
     return stores
 
@@ -143,14 +160,23 @@ class PostgresDatabase:
         now, writes = self.mark()
         if writes != mark[1]:
             return Staleness.STALE
-        age = now - self._find_confirmed(mark)
+        age, aging_ms = now - self._find_confirmed(mark), AGING_MS
+        if age > AGING_MS / 1_000 and self._heads.take_followed(self._store):
+            age, aging_ms = now - self._find_confirmed(mark), FED_AGING_MS
         if age > STALE_MS / 1_000:
             return Staleness.STALE
-        return Staleness.AGING if age > AGING_MS / 1_000 else Staleness.CURRENT
+        return Staleness.AGING if age > aging_ms / 1_000 else Staleness.CURRENT
 
     async def confirm_mark(self, mark: Mark) -> bool:
         called_at, writes = self.mark()
-        if writes != mark[1] or not await self._heads.follow(self._store):
+        if writes != mark[1]:
+            return False
+        if self._heads.take_followed(self._store):
+            if mark[0] < self._head.moved_at:
+                return False
+            if self.staleness(mark) != Staleness.STALE:
+                return True
+        if not await self._heads.follow(self._store):
             return False
         is_unmoved = mark[0] >= self._head.moved_at and writes == self._writer.revisions
         return is_unmoved and (self._heads.read_at >= called_at or self.staleness(mark) != Staleness.STALE)
@@ -160,7 +186,7 @@ class PostgresDatabase:
 
     def _find_confirmed(self, mark: Mark) -> float:
         """Returns the last monotonic time at which no other process had made a revision since the mark."""
-        marked_at, read_at = mark[0], self._heads.read_at
+        marked_at, read_at = mark[0], max(self._heads.read_at, self._head.read_at)
         return read_at if read_at > marked_at >= self._head.moved_at else marked_at
 
     def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
@@ -181,8 +207,12 @@ class PostgresServer:
         observer: Observer,
         read_only: ReadOnly | None = None,
         replicas: Sequence[Conninfo] = (),
+        leadership: Leadership = ALONE,
     ) -> None:
         self.read_only = read_only
+        self.leadership = leadership
+        sharing = None if leadership.folder is None else Sharing(leadership, SharedHeads(leadership.folder))
+        self._following_for_all: asyncio.Task[None] | None = None
         self.replicas = Replicas(replicas, pooling)
         self._reads = 0
         self._clock = DatabaseClock()
@@ -194,7 +224,7 @@ class PostgresServer:
         self._shared = WriterResources(self._pool, self._read_pool.timeout, observer, self._statistics)
         self._writers: WeakSet[GroupWriter] = WeakSet()
         """Has those of the stores that are used."""
-        self.heads = HeadFollower(self.read, lambda: self._pool.lost)
+        self.heads = HeadFollower(self.read, lambda: self._pool.lost, sharing)
 
     @property
     def statements(self) -> int:
@@ -221,6 +251,7 @@ class PostgresServer:
     async def open(self) -> None:
         await self._pool.open()
         await self.synchronize_clock()
+        self._following_for_all = asyncio.create_task(self.heads.follow_for_all())
 
     def now(self) -> int:
         return self._clock.now()
@@ -229,10 +260,26 @@ class PostgresServer:
         async def once(connection: Connection) -> None:
             sent_at = self._clock.local()
             [(remote,)] = await pipeline_of(connection).run_alone(READ_CLOCK, ())
-            self._clock.adjust(sent_at, self._clock.local(), remote)
+            measured = ClockMeasurement(sent_at, self._clock.local(), remote)
+            self._clock.adjust(*measured)
+            if self.heads.sharing is not None:
+                self.heads.sharing.heads.write_clock(measured)
 
+        if self._take_clock():
+            return
         self._reads += 1
         await self._read_pool.read(once)
+
+    def _take_clock(self) -> bool:
+        """Returns whether another process of this machine has read the clock a moment ago, which is the same to all."""
+        sharing = self.heads.sharing
+        if sharing is None or sharing.leadership.is_taken:
+            return False
+        measured = sharing.heads.read_clock()
+        if measured is None or self._clock.local() - measured.received_at > MAX_CLOCK_AGE_US:
+            return False
+        self._clock.adjust(*measured)
+        return True
 
     async def read(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
         """Implements Database.read; the number of the store is the first value if the statement has that parameter."""
@@ -249,8 +296,12 @@ class PostgresServer:
         return SchemaVersion(number, breaks_before)
 
     async def close(self) -> None:
+        if self._following_for_all is not None:
+            self._following_for_all.cancel()
+            await asyncio.gather(self._following_for_all, return_exceptions=True)
         await self._statistics.close()
         await self._read_pool.close()
         await self.replicas.close()
         await asyncio.gather(*(writer.close() for writer in self._writers))
         await self._read_pool.finish_abandoned()
+        self.heads.stop_sharing()

@@ -8,9 +8,15 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from math import inf
+from typing import NamedTuple
 
+import structlog
+
+from magistrate.errors import MagistrateError
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Mark, RevisionId
 from magistrate.store.database import Rows
+from magistrate.store.leadership import Leadership
+from magistrate.store.postgres.shared_heads import WANTED_SECONDS, MovedHead, SharedHeads
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql.postgres import FOLLOW_HEADS
 
@@ -22,17 +28,33 @@ head disappears with them, are removed later than that."""
 MAX_MOVED = 1_000
 """Limits the heads that are listed. If more have moved, all stores count as moved."""
 
+POLL_SECONDS, IDLE_SECONDS = 0.025, 0.25
+"""Set how often the heads are followed for all processes of this machine: while any of them has checks to answer, and
+otherwise."""
+TAKE_OVER_SECONDS = 0.5
+"""Sets how often a process looks whether nobody leads any more."""
+TAKE_SECONDS = 0.002
+"""Limits how often a process looks for what another has followed."""
+FED_SECONDS = 0.06
+"""Limits the age of what was followed for all last, up to which nobody needs a statement of its own: two rounds."""
+
+log = structlog.get_logger()
+
 ReadRows = Callable[[str, tuple[Parameter, ...]], Awaitable[Rows]]
 
 
 class FollowedHead:
     """Holds what is known of the head of one store: since the monotonic time `moved_at`, no other process has moved it
-    up to the last statement (HeadFollower.read_at)."""
+    up to the last statement (HeadFollower.read_at), or up to `read_at`, if that is later, as another process of this
+    machine knows."""
 
-    __slots__ = ("moved_at", "written", "written_at")
+    __slots__ = ("is_fed", "moved_at", "read_at", "taken_at", "written", "written_at")
 
     def __init__(self) -> None:
         self.moved_at = time.monotonic()
+        self.read_at = self.taken_at = 0.0
+        self.is_fed = False
+        """Says whether another process followed it for this one, when that was looked up last, at `taken_at`."""
         self.written = NOTHING_WRITTEN
         self.written_at = inf
 
@@ -41,11 +63,22 @@ class FollowedHead:
         self.written, self.written_at = written, mark[0]
 
 
+class Sharing(NamedTuple):
+    """Holds what the processes of a service on this machine share: which of them leads, and what it has followed."""
+
+    leadership: Leadership
+    heads: SharedHeads
+
+
 class HeadFollower:
     """Knows of each store in use whether its head has moved. `read` runs a statement, and `count_lost` returns how many
     connections were lost up to now: behind another connection may be another server, with other transactions."""
 
-    def __init__(self, read: ReadRows, count_lost: Callable[[], int]) -> None:
+    def __init__(self, read: ReadRows, count_lost: Callable[[], int], sharing: Sharing | None = None) -> None:
+        self.sharing = sharing
+        self._unshared: list[tuple[int, MovedHead]] = []
+        """Has the moved heads that the others have not been shown yet."""
+        self._begun_at = 0.0
         self.read_at = 0.0
         """Is the monotonic time just before the last statement was sent."""
         self._read = read
@@ -79,6 +112,9 @@ class HeadFollower:
         stores may have one, too."""
         self._snapshot, self.read_at = None, 0.0
         self._restarts += 1
+        now = time.monotonic()
+        for head in self._heads.values():
+            head.moved_at = max(head.moved_at, now)
 
     async def follow(self, store: int) -> bool:
         """Runs the statement for a store, together with all others that call this meanwhile, and returns whether that
@@ -86,15 +122,74 @@ class HeadFollower:
         nobody waits for a statement that has none before it to continue. Raises StoreUnavailable."""
         if not self._note_use(store):
             return False
+        following = self._begin_following()
+        if self._continued is None:
+            return False
+        await asyncio.shield(following)  # it goes on for the others if one of them is cancelled
+        return True
+
+    async def follow_for_all(self) -> None:
+        """Follows the heads for all processes of this machine, as soon as no other process does."""
+        sharing = self.sharing
+        if sharing is None:
+            return
+        while not sharing.leadership.take():
+            await asyncio.sleep(TAKE_OVER_SECONDS)
+        while True:
+            began_at = time.monotonic()
+            try:
+                await asyncio.shield(self._begin_following())
+            except MagistrateError:
+                pass  # the others run statements of their own then, and get the error
+            except Exception:  # any error may be gone at the next attempt
+                log.exception("the heads of the stores could not be followed", outage="heads")
+            while time.monotonic() - began_at < (POLL_SECONDS if sharing.heads.is_wanted else IDLE_SECONDS):
+                await asyncio.sleep(POLL_SECONDS)
+
+    def take_followed(self, store: int) -> bool:
+        """Takes over what another process of this machine has followed of a store, and returns whether one does that:
+        then no statement of this process is needed soon. Takes some microseconds."""
+        head = self._heads.get(store)
+        if self.sharing is None or head is None:
+            return False
+        now = time.monotonic()
+        if now - head.taken_at >= TAKE_SECONDS:
+            if now - head.taken_at < WANTED_SECONDS:  # once in a while, it is not worth the statements
+                self.sharing.heads.want()
+            head.taken_at = now
+            head.is_fed = self._take_followed(self.sharing, head, store)
+        return head.is_fed
+
+    def _take_followed(self, sharing: Sharing, head: FollowedHead, store: int) -> bool:
+        if sharing.leadership.is_taken:
+            return head.taken_at - self.read_at < FED_SECONDS
+        followed = sharing.heads.read_head(store)
+        if followed is None:
+            return False
+        times, moved = followed
+        if times.read_at > head.read_at:
+            is_own = moved.moved_at > 0 and head.written == (moved.revision, moved.bits)
+            moved_at = max(times.begun_at, head.written_at if is_own else moved.moved_at)
+            head.moved_at, head.read_at = max(head.moved_at, moved_at), times.read_at
+        return head.taken_at - times.read_at < FED_SECONDS
+
+    def find_unmoved(self, since: float) -> float | None:
+        """Implements Stores.find_unmoved. The process that leads reads the list itself, so that it finds a database
+        that was restored."""
+        if self.sharing is None or self.sharing.leadership.is_taken:
+            return None
+        times = self.sharing.heads.read_times()
+        is_unmoved = times is not None and max(times.begun_at, times.moved_at) < since <= times.read_at
+        return times.read_at if times is not None and is_unmoved else None
+
+    def _begin_following(self) -> "asyncio.Task[None]":
+        """Returns the task that runs the statement; all that need it meanwhile share it."""
         if self._following is None:
             gap = time.monotonic() - self.read_at
             self._continued = self._snapshot if gap < MAX_GAP_SECONDS else None
             self._following = asyncio.create_task(self._follow(self._continued))
             self._following.add_done_callback(self._end_following)
-        if self._continued is None:
-            return False
-        await asyncio.shield(self._following)  # it goes on for the others if one of them is cancelled
-        return True
+        return self._following
 
     def _note_use(self, store: int) -> bool:
         """Returns whether other stores are in use as well."""
@@ -117,10 +212,12 @@ class HeadFollower:
         if former is not None and has_all and _find_oldest(snapshot) >= _find_oldest(former):
             self._note_moved(rows)
         else:
-            received_at = time.monotonic()
+            self._begun_at = received_at = time.monotonic()
+            self._unshared.clear()
             for head in self._heads.values():
                 head.moved_at = received_at
         self._snapshot, self.read_at = snapshot, sent_at
+        self._share()
 
     def _note_moved(self, rows: Rows) -> None:
         received_at = time.monotonic()
@@ -128,6 +225,23 @@ class HeadFollower:
             if (head := self._heads.get(store)) is not None:
                 is_own = head.written == (revision, bits)
                 head.moved_at = head.written_at if is_own else received_at
+            if store is not None and self.sharing is not None:
+                self._unshared.append((store, MovedHead(received_at, revision or -1, bits or 0)))
+
+    def _share(self) -> None:
+        """Shows the others what was found, if this process leads."""
+        sharing = self.sharing
+        is_leader = sharing is not None and sharing.leadership.is_taken
+        if sharing is None or not is_leader or sharing.heads.write(self._begun_at, self.read_at, self._unshared):
+            self._unshared.clear()
+        elif len(self._unshared) > MAX_MOVED:
+            self._snapshot = None  # the next statement begins anew
+
+    def stop_sharing(self) -> None:
+        """Ends what is shared, for this process."""
+        if self.sharing is not None:
+            self.sharing.heads.close()
+            self.sharing = None
 
     def _end_following(self, ended: asyncio.Task[None]) -> None:
         """Retrieves the error: if nobody waited for the statement, asyncio would log that nobody did."""
