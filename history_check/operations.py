@@ -10,6 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 LATEST = "latest"
+QUERIES = ("objects with", "subjects with")
+"""Are the lists that a service makes by deciding checks, so they are as fresh as these."""
 MARK = "mark"
 """Is the object type whose objects have the mark of the last write of each process as their value."""
 
@@ -24,7 +26,8 @@ class Outcome(StrEnum):
 
 class Header(Struct, frozen=True, tag="history", tag_field="kind"):
     """Describes a history. `base` is the token of the revision before all writes, in which there are these object types
-    and no objects; `stale_seconds` is for how long a check without a token may miss the writes of others."""
+    and no objects. A check or a query may miss what other processes have written for `stale_seconds`, unless it demands
+    more."""
 
     base: str
     types: Mapping[str, Mapping[str, Any]]

@@ -15,12 +15,14 @@ from history_check.history_file import HistoryFile
 from history_check.operations import (
     LATEST,
     MARK,
+    QUERIES,
     AccessEvent,
     AnyOperation,
     Check,
     Difference,
     Event,
     Header,
+    Listing,
     Outcome,
     Write,
     is_past,
@@ -135,7 +137,8 @@ class TimelineReader:
             return FOLLOWS
         if is_past(operation):
             return READS_PAST
-        is_stale = isinstance(operation, Check) and operation.at_least != LATEST and self._stale_seconds
+        may_be_stale = isinstance(operation, Check) or (isinstance(operation, Listing) and operation.lists in QUERIES)
+        is_stale = may_be_stale and operation.at_least != LATEST and self._stale_seconds
         return READS_STALE if is_stale else READS_FRESH
 
     def _read_token(self, operation: AnyOperation, line: int) -> int:

@@ -4,6 +4,7 @@ It does what a client of a history needs and no more, in a tenth of the time of 
 
 import random
 import socket
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -11,6 +12,8 @@ from urllib.parse import urlsplit
 from tests.leaks import KEY
 
 TIMEOUT_SECONDS = 10.0
+AWAY_SECONDS, PAUSE_SECONDS = 60.0, 0.05
+"""Say for how long, and how often, a client tries to reach a service that is not there."""
 CHANGES_SERVICE = 1 / 50
 """Is how often a client goes to another service though nothing is wrong."""
 
@@ -34,8 +37,7 @@ class Connection:
     def send(self, method: str, target: str, body: bytes = b"", headers: str = "") -> Answer:
         if self._socket is None or self._rng.random() < CHANGES_SERVICE:
             self.close()
-            self._socket = socket.create_connection(self._rng.choice(self._addresses), TIMEOUT_SECONDS)
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._socket = self._connect()
         head = f"{method} {target} HTTP/1.1\r\nHost: service\r\nAuthorization: ApiKey {KEY}\r\n{headers}"
         try:
             self._socket.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
@@ -43,6 +45,20 @@ class Connection:
         except OSError:
             self.close()
             raise
+
+    def _connect(self) -> socket.socket:
+        """Returns a connection to a service that runs. A request that could not be sent is none."""
+        deadline = time.monotonic() + AWAY_SECONDS
+        while True:
+            try:
+                connection = socket.create_connection(self._rng.choice(self._addresses), TIMEOUT_SECONDS)
+            except ConnectionRefusedError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(PAUSE_SECONDS)
+                continue
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connection
 
     def close(self) -> None:
         if self._socket is not None:

@@ -22,7 +22,7 @@ from tests.histories.models import OF, Types, draw_types
 from tests.histories.readers import HistoryReader
 
 STALE_SECONDS = 0.05
-"""Is for how long a check on PostgreSQL may miss the writes of other processes (docs/consistency.md)."""
+"""Is for how long a check or a query on PostgreSQL may miss the writes of other processes (docs/consistency.md)."""
 WITHIN_SECONDS = 120.0
 CLIENTS = 3
 READ_ON_SECONDS = 0.5

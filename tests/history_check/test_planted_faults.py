@@ -9,7 +9,7 @@ import pytest
 from history_check.__main__ import main
 from history_check.checker import check_history
 from history_check.findings import MAX_FINDINGS, Fault, Findings
-from history_check.operations import Check, Outcome, Write
+from history_check.operations import QUERIES, Check, Listing, Outcome, Write
 from tests.history_check.planted_faults import History, list_faults
 
 RECORDED = Path(__file__).with_name("recorded.jsonl")
@@ -79,6 +79,19 @@ def test_a_check_without_a_demand_may_miss_what_was_written_just_before(
     stale.allowed = tuple(False for _ in stale.allowed)
 
     assert (check(history, tmp_path) == {}) is is_right
+
+
+def test_a_query_may_be_as_stale_as_a_check_and_no_other_list(history: History, tmp_path: Path) -> None:
+    history.header = msgspec.structs.replace(history.header, stale_seconds=1e9)
+    listings = [one for one in history.each(Listing) if one.process == "last" and one.lists == "warrants"]
+    for listing, lists in ((history.first(Listing, is_query), "a query"), (listings[0], "warrants")):
+        listing.process, listing.at_least, listing.token, listing.rows = lists, "", history.header.base, ()
+
+    assert check(history, tmp_path) == {Fault.STALE_ANSWER: 1}
+
+
+def is_query(listing: Listing) -> bool:
+    return listing.lists in QUERIES and not listing.as_of
 
 
 def test_findings_are_bounded_and_all_counted() -> None:

@@ -77,7 +77,12 @@ class Relay:
                 self._open.append(connection)
                 continue
             server = socket.socket(socket.AF_UNIX)
-            server.connect(f"{self._server}/.s.PGSQL.{PORT}")
+            try:
+                server.connect(f"{self._server}/.s.PGSQL.{PORT}")
+            except OSError:  # the database is away
+                for end in (connection, server):
+                    end.close()
+                continue
             self._open += [connection, server]
             for ends in ((connection, server), (server, connection)):
                 threading.Thread(target=self._pass_on, args=(*ends, self._silences), daemon=True).start()

@@ -1,7 +1,8 @@
 """Kills readers, nodes and the database at random, again and again, while clients write: what each reader has got is
 the log, each revision once and in order, and every write that was acknowledged is in it.
 
-`./run torture` does so for as long as wanted; `tests/processes/test_torture.py` for some seconds."""
+`./run torture` does so for as long as wanted; `tests/processes/test_torture.py` for some seconds. With `--operations`,
+it records a history of all that clients do, under more faults, and checks it (docs/history-check.md)."""
 
 import argparse
 import json
@@ -20,6 +21,7 @@ from pathlib import Path
 import httpx
 
 from tests.databases import new_migrated_file, postgres_server, query_sql
+from tests.histories.torture import torture_history
 from tests.processes.forked_service import ForkedService
 from tests.processes.served_processes import free_port
 from tests.processes.starting import start_process
@@ -243,10 +245,16 @@ def main() -> None:
     parser.add_argument("--store", choices=["sqlite", "postgres"], default="postgres")
     parser.add_argument("--revisions", type=int, default=1_000_000, metavar="N", help="default: 1,000,000")
     parser.add_argument("--seconds", type=float, default=600, metavar="N", help="at most; default: 600")
+    operations = "record a history of so many operations, and check it"
+    parser.add_argument("--operations", type=int, default=0, metavar="N", help=operations)
     parser.add_argument("--seed", type=int, default=None, metavar="N", help="what is killed when; default: another")
     chosen = parser.parse_args()
     seed = random.randrange(1_000_000) if chosen.seed is None else chosen.seed
     print(f"--store {chosen.store} --seed {seed}", flush=True)
+    if chosen.operations:
+        with tempfile.TemporaryDirectory(prefix="torture-") as folder:
+            report = torture_history(Path(folder), chosen.store, chosen.operations, chosen.seconds, seed)
+        sys.exit(1 if report.findings else 0)
     with tempfile.TemporaryDirectory(prefix="torture-") as folder, open_database(chosen.store, Path(folder)) as opened:
         print(Torture(Path(folder), *opened, seed).run(chosen.revisions, chosen.seconds))
 
