@@ -74,6 +74,43 @@ async def test_a_check_that_nobody_made_before_reads_nothing(
     assert await answers(filled) == await answers(await open_node(database_url, 0, stack))
 
 
+async def test_the_groups_of_a_subject_are_known_though_all_subjects_are_in_one(
+    filled: Node, database_url: str, stack: AsyncExitStack
+) -> None:
+    await filled.grant("team:open#member@user:*")
+    node = await open_node(database_url, 50_000_000, stack)
+    await fill_graph(node.ctx, SHARED_PACE)
+    fetches = node.ctx.caches.graph.counts.fetches
+
+    for asked in CHECKS:
+        if "nobody" not in asked:  # no object, of which nothing is read
+            await node.allowed(asked)
+
+    while node.ctx.caches.graph.has_reads_ahead:
+        await asyncio.sleep(0.01)
+    assert node.ctx.caches.graph.counts.fetches == fetches
+
+
+async def test_what_was_filled_before_the_service_is_ready_is_not_read_again(
+    filled: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_filling, "LOOK_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(graph_filling, "PASS_SHARE", 0)
+    filler = GraphFiller([filled.ctx])
+    await filler.fill(filled.ctx, SHARED_PACE)
+    passes: list[Context] = []
+
+    async def note_pass(ctx: Context, pace: Pace, until: float) -> Filled:
+        passes.append(ctx)
+        return Filled(0, is_complete=True)
+
+    monkeypatch.setattr(graph_filling, "fill_graph", note_pass)
+    async with running_beside(filler.run()):
+        await asyncio.sleep(0.1)
+
+    assert passes == []
+
+
 async def test_without_it_the_same_checks_read(filled: Node) -> None:
     assert sum([await filled.reads_for(asked) for asked in CHECKS]) > 0
 
@@ -212,8 +249,8 @@ async def test_a_full_cache_is_not_filled_again_until_it_was_emptied(
     small = await open_node(database_url, LITTLE_BYTES, stack)
     passes: list[Filled] = []
 
-    async def note_pass(ctx: Context, pace: Pace) -> Filled:
-        passes.append(await fill_graph(ctx, pace))
+    async def note_pass(ctx: Context, pace: Pace, until: float) -> Filled:
+        passes.append(await fill_graph(ctx, pace, until))
         return passes[-1]
 
     monkeypatch.setattr(graph_filling, "fill_graph", note_pass)

@@ -14,7 +14,7 @@ from math import inf
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from magistrate.engine.cache.filling import find_missing, list_starts
+from magistrate.engine.cache.filling import find_missing, find_missing_wildcards, list_starts
 from magistrate.engine.cache.graph import CheckpointNeeded, Graph
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.work import Work
@@ -60,6 +60,8 @@ async def fill_graph(ctx: Context, pace: Pace, until: float = inf) -> Filled:
         if graph.model is not model:
             await _make_views(graph, pace, until)
             model = graph.model
+            await live.fill(graph, find_missing_wildcards(graph), pace)
+            graph = await live.follow_to(NO_DEMAND)
         if time.monotonic() >= until or graph.generations != generations or ctx.caches.graph is not live:
             return Filled(objects, is_complete=False)
         await live.fill(graph, find_missing(graph, of_type, ids), pace)
@@ -125,17 +127,26 @@ class GraphFiller:
         context = next((context for context in self._contexts if context.store_number == number), None)
         if context is None or not context.caches.graph.is_enabled:
             return
-        live, used_in, began_at = context.caches.graph, context.share.used_in, time.monotonic()
+        live = context.caches.graph
         last = self._passes.get(live)
-        if last is not None and began_at < last.next_at:
+        if last is not None and time.monotonic() < last.next_at:
             return
         with suppress(StoreDeleted, RevisionUnavailable):
-            if last is None or number == DEFAULT_STORE or used_in > last.used_in:
+            if last is None or number == DEFAULT_STORE or context.share.used_in > last.used_in:
                 await live.follow_to(NO_DEMAND)
             losses = live.count_losses()
             if last is not None and (losses == last.losses or (last.was_full and not live.has_space)):
                 return
-            filled = await fill_graph(context, IdlePace())
-            ended_at = time.monotonic()
+            await self.fill(context, IdlePace())
+
+    async def fill(self, context: Context, pace: Pace, until: float = inf) -> Filled:
+        """Does what `fill_graph` does, as the pass of the graph that was last."""
+        live, used_in, began_at = context.caches.graph, context.share.used_in, time.monotonic()
+        losses = live.count_losses()
+        filled = await fill_graph(context, pace, until)
+        ended_at = time.monotonic()
+        if filled.is_complete or ended_at < until:
+            losses = losses if losses[0] else live.count_losses()  # the graph has begun meanwhile
             next_at = ended_at + PASS_SHARE * (ended_at - began_at)
             self._passes[live] = _LastPass(losses, used_in, next_at, was_full=not filled.is_complete)
+        return filled

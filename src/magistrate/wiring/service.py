@@ -22,7 +22,7 @@ from magistrate.config.settings_table import Settings
 from magistrate.engine.lists.language import read_grammar
 from magistrate.errors import StoreDeleted
 from magistrate.operations.context import Context
-from magistrate.operations.graph_filling import GraphFiller, fill_graph
+from magistrate.operations.graph_filling import GraphFiller
 from magistrate.operations.scheduling import SHARED_PACE, attempt_work, running_beside
 from magistrate.operations.stores.contexts import MAX_CONTEXTS, StoreContexts
 from magistrate.operations.stores.removal import remove_deleted
@@ -119,11 +119,13 @@ async def open_service(
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.unwritten.writing() if context.decisions is not None else nullcontext()
+        filler = GraphFiller(contexts)
         async with running_beside(*works), logging:
             if settings.graph_preload:
-                await attempt_work(_preload(contexts, settings.graph_preload_seconds), "the graph cache was not filled")
+                preload = _preload(filler, contexts, settings.graph_preload_seconds)
+                await attempt_work(preload, "the graph cache was not filled")
             bearers = Bearers(contexts, provider)
-            async with running_beside(*([GraphFiller(contexts).run()] if settings.graph_filling else [])):
+            async with running_beside(*([filler.run()] if settings.graph_filling else [])):
                 yield Service(
                     contexts,
                     ring,
@@ -136,12 +138,12 @@ async def open_service(
                 )
 
 
-async def _preload(contexts: StoreContexts, seconds: float) -> None:
+async def _preload(filler: GraphFiller, contexts: StoreContexts, seconds: float) -> None:
     """Fills the graph caches of the stores, one after another, until the time is over."""
     began_at, objects, is_complete = time.monotonic(), 0, True
     for number in contexts.list_numbers()[:MAX_CONTEXTS]:
         with suppress(StoreDeleted):
-            filled = await fill_graph(contexts.open_context(number), SHARED_PACE, began_at + seconds)
+            filled = await filler.fill(contexts.open_context(number), SHARED_PACE, began_at + seconds)
             objects, is_complete = objects + filled.objects, is_complete and filled.is_complete
     took = round(time.monotonic() - began_at, 3)
     log.info("the graph cache was filled", objects=objects, complete=is_complete, seconds=took)
