@@ -96,6 +96,8 @@ PLACES = {
     "operations/writes/warrants.py": "which warrants have the same fault",
     "store/scripts/models.py": "which index finds the warrants of a pattern",
     "store/scripts/warrants.py": "which subjects a write creates, for each row",
+    "operations/openfga/checks.py": "a userset is checked as a subject that is in it alone; none has a wildcard",
+    "operations/openfga/names.py": "OpenFGA writes users as we write subjects",
 }
 """Maps each file that tells kinds of subjects apart by their names, instead of calling `engine/subjects.py`, to what it
 needs them for. A new kind has to be right in each of them."""

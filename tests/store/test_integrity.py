@@ -16,6 +16,7 @@ from magistrate.store.contract.keys import SessionKey, StoredKey
 from magistrate.store.contract.new_rows import (
     ImportBatch,
     ImportProgress,
+    NewModel,
     NewObject,
     NewObjectType,
     NewWarrant,
@@ -58,6 +59,7 @@ async def fill(url: str) -> None:
     await store.create_key(StoredKey("id", "a", "p", "0" * 64, ("check",), ("document",), 1, "ann"), 10)
     await store.keep_session_key(SessionKey("0" * 16, "1" * 64, 1), 0, 0)
     await store.create_ticket(StoredTicket("a" * 64, "ann", ("events",), None, None, "", 1, None, 5), 0, 1)
+    await store.put_openfga_model("{}", NewModel([], []), lambda model: None, STAMP)
     await store.create_webhook(
         NewWebhook("w", "https://a.example/", WebhookFilter(), "", "whsec_x", True, 5, "ann"), 10
     )

@@ -22,7 +22,7 @@ from magistrate.api.http.json_values import render_json
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.metrics import METRICS
 from magistrate.api.http.pipeline import BegunAnswer, BegunRequest, FastHead, Pipeline, describe_store
-from magistrate.api.http.request_scope import STORES_PREFIX, divide_path
+from magistrate.api.http.request_scope import OPENFGA_PREFIX, STORES_PREFIX, divide_openfga_path, divide_path
 from magistrate.api.http.request_values import read_parameters, require_json_type
 from magistrate.api.http.ticket_parameter import TICKET
 from magistrate.api.http.trace_headers import (
@@ -163,7 +163,7 @@ class FastPath:
         path, _, query = url.partition(b"?") if method == b"GET" else (url, b"", b"")
         store = None
         if path.startswith(STORES_PREFIX):
-            store, path = divide_path(path)
+            store, path = divide_openfga_path(path) or divide_path(path)
         fast = self.routes.get((method, path))
         if fast is None:
             return self._find_refusal(method.decode("latin-1"), path.decode("latin-1").partition("?")[0], headers)
@@ -317,7 +317,11 @@ class FastPath:
             METRICS.requests_by_store[begun.context.store.identity.store_id] += 1
         content = render_json(answer.value)
         common = self._render_common_lines(default_headers, begun.context.store.identity, revision_id)
-        path = route.path if begun.head.store is None else f"/stores/{begun.head.store}{route.path}"
+        store, further = begun.head.store, ""
+        path = route.path if store is None else f"/stores/{store}{route.path.removeprefix(OPENFGA_PREFIX)}"
+        if route.path.startswith(OPENFGA_PREFIX):
+            written = [f"{name.lower()}: {value}\r\n" for name, value in answer.headers.items()]
+            further = "".join([f"x-request-id: {request_id}\r\n", *written])
         span = begun.span
         if span is not None:
             describe_store(span, begun.service, begun.context)
@@ -327,6 +331,7 @@ class FastPath:
         )
         described = (
             f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(begun.head.echoed)}{self._vary}"
+            f"{further}"
             f"content-length: {len(content)}\r\n\r\n"
         )
         return b"".join((common, described.encode("latin-1"), content))

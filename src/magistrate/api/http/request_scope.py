@@ -52,6 +52,9 @@ ULID = re.compile(_ULID)
 _CHANGING_PATH = re.compile(rb"/stores/(" + _ULID.encode() + rb")(/[a-z-]++)")
 
 
+OPENFGA_PREFIX = "/stores/{store_id}"
+
+
 def is_openfga_path(path: bytes) -> bool:
     """Returns whether a path, from which `divide_path` has taken no store, is one of OpenFGA's API."""
     return _OF_OPENFGA.fullmatch(path) is not None and _OF_A_STORE.fullmatch(path) is None
@@ -68,7 +71,7 @@ def divide_openfga_path(path: bytes) -> tuple[str, bytes] | None:
     """Returns the id of a store that a path of OpenFGA's API begins with, and the path of the route, None if that is
     another path."""
     matched = _CHANGING_PATH.fullmatch(path)
-    return None if matched is None else (matched[1].decode(), b"/stores/{store_id}" + matched[2])
+    return None if matched is None else (matched[1].decode(), OPENFGA_PREFIX.encode() + matched[2])
 
 
 SLASH_IN_ID = "\N{DIVISION SLASH}"

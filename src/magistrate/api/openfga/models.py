@@ -8,6 +8,7 @@ import msgspec
 from magistrate.api.calls import Answer, Call
 from magistrate.api.http.openfga_errors import require_ulid
 from magistrate.api.openfga.tokens import read_continuation, read_page_size, write_continuation
+from magistrate.api.openfga.tuples import MODEL_ID
 from magistrate.engine.openfga.documents import MAX_DOCUMENT_BYTES, TOO_LARGE, OpenFgaDocument, read_document
 from magistrate.errors import OpenFgaRefusal
 from magistrate.operations.openfga.documents import COST_OF_A_BYTE, UNKNOWN_MODEL
@@ -15,7 +16,6 @@ from magistrate.operations.openfga.models import put_document
 from magistrate.operations.scheduling import offload
 from magistrate.store.contract.openfga import LAST_ULID, StoredOpenFgaModel
 
-MODEL_ID = "Openfga-Authorization-Model-Id"
 _LIST = "authorization-models"
 NULL = msgspec.Raw(b"null")
 """Stands for a member that is absent."""

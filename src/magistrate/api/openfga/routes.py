@@ -3,7 +3,7 @@ service does not describe them, because others do."""
 
 from functools import partial
 
-from magistrate.api.openfga import models, stores
+from magistrate.api.openfga import checks, models, reads, stores, writes
 from magistrate.api.route import TEXT, Parameter, Route
 from magistrate.api.used_types import list_all, list_none
 from magistrate.operations.keys.callers import Scope
@@ -28,6 +28,19 @@ OPENFGA_ROUTES: tuple[Route, ...] = (
     ),
     _read("GET", _STORE, stores.get_store, "Get a store", also_for=Scope.STORES),
     _operate("DELETE", _STORE, stores.remove_store, "Delete a store", writes=True, is_typed=False, status=204),
+    Route(
+        "POST", f"{_STORE}/check", checks.answer_check, "Check whether a user has a relation on an object",
+        is_fast=True, scope=Scope.CHECK, list_types=list_all,
+    ),
+    Route(
+        "POST", f"{_STORE}/batch-check", checks.answer_batch, "Answer 1 to 50 checks",
+        scope=Scope.CHECK, list_types=list_all,
+    ),
+    _read("POST", f"{_STORE}/read", reads.read, "Read the tuples that are stored"),
+    Route(
+        "POST", f"{_STORE}/write", writes.write, "Write and delete up to 100 tuples, all or none",
+        writes=True, is_repeatable=True, may_conflict=True, scope=Scope.WRITE, list_types=list_all,
+    ),
     _define(
         "POST", _MODELS, models.write_model, "Write an authorization model, which is the newest then",
         is_repeatable=True, status=201,

@@ -1,6 +1,7 @@
 """Reads the authorization models of OpenFGA's API, and keeps those that are in use."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from operator import attrgetter
@@ -9,6 +10,8 @@ from typing import NamedTuple
 from cachetools import LRUCache
 
 from magistrate.engine.byte_sizes import CacheBytes
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.object_types import AllowedType, ObjectType
 from magistrate.engine.names import Revision, TypeName
 from magistrate.engine.openfga.documents import OpenFgaDocument, load_document
 from magistrate.errors import OpenFgaRefusal
@@ -21,19 +24,46 @@ from magistrate.store.contract.store import Store
 UNKNOWN_MODEL, NO_MODEL = "authorization_model_not_found", "latest_authorization_model_not_found"
 COST_OF_A_BYTE = 10
 """Sets how many times as long a document takes as reading as many bytes of definitions."""
-MIN_BYTES, BYTES_OF_A_CHARACTER = 16_384, 60
+MIN_BYTES, BYTES_OF_A_CHARACTER = 65_536, 180
 """Estimate what a document takes in memory, with the types that it becomes."""
 MAX_BYTES = 33_554_432
 """Limits the documents that are kept in a process besides the newest of each store (32 MiB)."""
 
 
-class CompiledDocument(NamedTuple):
-    """Holds an authorization model with its id, and the definitions that it has as the model of a store."""
+USERSET = TypeName("openfga userset")
+"""Names the type of the subject that stands for a userset (operations/openfga/checks.py). No type can have it."""
 
-    id: str
-    document: OpenFgaDocument
-    definitions: Mapping[TypeName, str]
-    size: int
+
+class CompiledDocument:
+    """Holds an authorization model with its id, the definitions that it has as the model of a store, and up to two
+    models that decide by it: for the newest patterns of warrants that are known, without and with USERSET."""
+
+    __slots__ = ("_models", "definitions", "document", "id", "size")
+
+    def __init__(self, model_id: str, document: OpenFgaDocument, definitions: Mapping[TypeName, str]) -> None:
+        self.id = model_id
+        self.document = document
+        self.definitions = definitions
+        self.size = MIN_BYTES + BYTES_OF_A_CHARACTER * len(document.text)
+        self._models: dict[bool, Model] = {}
+
+    def build_model(self, of_store: Model, with_usersets: bool) -> Model:
+        """Returns the model that decides by this authorization model over the warrants of a store, whose own model is
+        given. With usersets, every relation may be given to USERSET."""
+        model = self._models.get(with_usersets)
+        if model is None or model.revision != of_store.revision:
+            types = map(_allow_usersets, self.document.object_types) if with_usersets else self.document.object_types
+            named = {of_type.name: of_type for of_type in types}
+            model = Model(named, of_store.revision, of_store.patterns | of_store.orphaned)
+            self._models[with_usersets] = model
+        return model
+
+
+def _allow_usersets(of_type: ObjectType) -> ObjectType:
+    allowed = {
+        relation: (*of_type.allowed_types.get(relation, ()), AllowedType(USERSET)) for relation in of_type.relations
+    }
+    return replace(of_type, allowed_types=allowed)
 
 
 class KeptDocuments:
@@ -92,6 +122,22 @@ class OpenFgaModels:
         self.kept.keep(self._owner, compiled)
         return compiled
 
+    @property
+    def current(self) -> NewestDocument | None:
+        """Returns the newest model if it is known, that of the newest revision that checks know."""
+        newest, of_store = self.newest, self._models.known
+        if newest is None or of_store is None or of_store.revision != newest.model_revision:
+            return None
+        return newest
+
+    async def find_used(self, model_id: str | None) -> tuple[CompiledDocument, bool]:
+        """Returns the model with this id, or the newest, and whether it is the model of the store. Raises
+        OpenFgaRefusal."""
+        newest = await self.find_newest()
+        if not model_id or newest.compiled.id == model_id:
+            return newest.compiled, newest.is_live
+        return await self.find(model_id), False
+
     async def find_newest(self) -> NewestDocument:
         """Returns the newest model at the newest revision. Raises OpenFgaRefusal if the store has none."""
         read = await self._store.find_newest_openfga_model()
@@ -118,5 +164,4 @@ async def compile_document(stored: StoredOpenFgaModel) -> CompiledDocument:
 def _compile(model_id: str, text: str) -> CompiledDocument:
     document = load_document(text)
     definitions = {of_type.name: render_definition(of_type).decode() for of_type in document.object_types}
-    size = MIN_BYTES + BYTES_OF_A_CHARACTER * len(text)
-    return CompiledDocument(model_id, document, dict(sorted(definitions.items())), size)
+    return CompiledDocument(model_id, document, dict(sorted(definitions.items())))

@@ -93,13 +93,15 @@ class Precondition:
 
 @dataclass(frozen=True, slots=True)
 class AtomicWrite:
-    """Holds what one write requires, deletes and creates."""
+    """Holds what one write requires, deletes and creates. Warrants to be deleted that do not exist are an error, unless
+    it `ignores_missing`."""
 
     preconditions: Sequence[Precondition] = ()
     warrants_to_delete: Sequence[NewWarrant] = ()
     objects_to_delete: Sequence[ObjectRef] = ()
     objects: Sequence[NewObject] = ()
     warrants: Sequence[NewWarrant] = ()
+    ignores_missing: bool = False
 
 
 class WriteCounts(msgspec.Struct, frozen=True):

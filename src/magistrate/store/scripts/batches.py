@@ -163,7 +163,7 @@ def write_atomically(
 ) -> VersionedWrite[WriteCounts]:
     def work(revision: Revision) -> Script[WriteOutcome[WriteCounts]]:
         yield from _check_preconditions(batch.preconditions, stamp.at, head)
-        effects = yield from end_named(batch.warrants_to_delete, stamp, revision)
+        effects = yield from end_named(batch.warrants_to_delete, stamp, revision, batch.ignores_missing)
         effects += yield from end_objects(batch.objects_to_delete, stamp.at, revision)
         _, objects = yield from put_all(batch.objects, stamp, revision)
         _, warrants = yield from insert_all(batch.warrants, validate, stamp, revision)

@@ -35,6 +35,7 @@ from magistrate.store.scripts.versions import (
     WriteOutcome,
     describe_expiry,
     end,
+    find,
     has_expired,
     index_rows,
     put,
@@ -237,9 +238,16 @@ def delete_warrants(head: Revision, named: Sequence[NewWarrant], stamp: Stamp) -
     return write_effects(head, stamp, end_named(named, stamp, Revision(head + 1)))
 
 
-def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
-    """Ends these warrants. Raises NotFound for the first that is not stored or has expired."""
-    keys = map(warrant_key, named)
+def end_named(
+    named: Iterable[NewWarrant], stamp: Stamp, revision: Revision, ignores_missing: bool = False
+) -> Script[list[Effect]]:
+    """Ends these warrants. Raises NotFound for the first that is not stored or has expired, unless it
+    `ignores_missing`."""
+    keys: Iterable[Key] = map(warrant_key, named)
+    if ignores_missing:
+        keys = list(dict.fromkeys(keys))
+        stored = yield from find(WARRANTS, keys)
+        keys = [key for key in keys if key in stored and not has_expired(stored[key], stamp.at)]
     return (yield from end(WARRANTS, keys, revision, lambda row: not has_expired(row, stamp.at)))
 
 

@@ -1,0 +1,98 @@
+"""Handles the writes of OpenFGA's API (docs/openfga.md#tuples)."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from magistrate.api.calls import Answer, Call
+from magistrate.api.http.openfga_errors import INVALID
+from magistrate.api.openfga.tuples import MODEL_ID, TupleKeyBody, read_model_id, require_no_condition
+from magistrate.engine.openfga.documents import TOO_LARGE
+from magistrate.engine.openfga.tuples import NamedTupleKey
+from magistrate.engine.openfga.validation import name_stored, require_writable
+from magistrate.errors import NotFound, OpenFgaRefusal, PreconditionFailed
+from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.store import AtomicWrite, Precondition
+
+MAX_WRITTEN_TUPLES = 100
+FAILED, TWICE = "write_failed_due_to_invalid_input", "cannot_allow_duplicate_tuples_in_one_request"
+NOTHING_TO_WRITE = "invalid_write_input"
+ERROR, IGNORE = "error", "ignore"
+
+
+class TuplesToWriteBody(msgspec.Struct, frozen=True):
+    """Represents tuples to be written."""
+
+    tuple_keys: list[TupleKeyBody] | None = None
+    on_duplicate: str | None = None
+
+
+class TuplesToDeleteBody(msgspec.Struct, frozen=True):
+    """Represents tuples to be deleted."""
+
+    tuple_keys: list[TupleKeyBody] | None = None
+    on_missing: str | None = None
+
+
+class OpenFgaWriteBody(msgspec.Struct, frozen=True):
+    """Represents a write."""
+
+    writes: TuplesToWriteBody | None = None
+    deletes: TuplesToDeleteBody | None = None
+    authorization_model_id: str | None = None
+
+
+async def write(call: Call[OpenFgaWriteBody]) -> Answer[dict[str, str]]:
+    body, ctx = call.body, call.context
+    writes = _read_keys(None if body.writes is None else body.writes.tuple_keys, "writes")
+    deletes = _read_keys(None if body.deletes is None else body.deletes.tuple_keys, "deletes")
+    on_duplicate = _read_option(None if body.writes is None else body.writes.on_duplicate, "on_duplicate")
+    on_missing = _read_option(None if body.deletes is None else body.deletes.on_missing, "on_missing")
+    _require_distinct([*writes, *deletes])
+    compiled, _ = await ctx.caches.openfga.find_used(read_model_id(body.authorization_model_id))
+    for key in writes:
+        require_writable(compiled.document, key)
+    for tuple_body in (body.writes.tuple_keys or ()) if body.writes is not None else ():
+        require_no_condition(tuple_body)
+    created, ended = ([NewWarrant(*name_stored(key)) for key in keys] for keys in (writes, deletes))
+    required = [Precondition(warrant, is_absent=True) for warrant in created] if on_duplicate == ERROR else []
+    batch = AtomicWrite(required, ended, warrants=created, ignores_missing=on_missing == IGNORE)
+    try:
+        # The model of the request may be an older one than that of the store, which then is no reason to refuse.
+        written = await ctx.store.write(batch, lambda definitions: None, call.stamp())
+    except PreconditionFailed as error:
+        raise OpenFgaRefusal(FAILED, f"{_render(writes[error.index])} exists already") from None
+    except NotFound as error:
+        raise OpenFgaRefusal(FAILED, f"a tuple to be deleted does not exist: {error.key}") from None
+    return Answer({}, written.revision, {MODEL_ID: compiled.id})
+
+
+def _read_keys(bodies: Sequence[TupleKeyBody] | None, member: str) -> list[NamedTupleKey]:
+    if bodies is None:
+        return []
+    if not bodies:
+        raise OpenFgaRefusal(INVALID, f"{member}.tuple_keys must not be empty; leave {member} out instead")
+    if len(bodies) > MAX_WRITTEN_TUPLES:
+        raise OpenFgaRefusal(TOO_LARGE, f"a write has at most {MAX_WRITTEN_TUPLES} tuples")
+    return [body.read() for body in bodies]
+
+
+def _read_option(text: str | None, name: str) -> str:
+    if text not in (None, "", ERROR, IGNORE):
+        raise OpenFgaRefusal(INVALID, f"{name} must be {ERROR} or {IGNORE}")
+    return text or ERROR
+
+
+def _require_distinct(keys: Sequence[NamedTupleKey]) -> None:
+    """Raises OpenFgaRefusal unless there is a tuple, there are not too many, and each is another one."""
+    if not keys:
+        raise OpenFgaRefusal(NOTHING_TO_WRITE, "a write needs writes or deletes")
+    if len(keys) > MAX_WRITTEN_TUPLES:
+        raise OpenFgaRefusal(TOO_LARGE, f"a write has at most {MAX_WRITTEN_TUPLES} tuples")
+    if len({*keys}) < len(keys):
+        raise OpenFgaRefusal(TWICE, "a tuple is in the write twice")
+
+
+def _render(key: NamedTupleKey) -> str:
+    user = f"{key.user.type}:{key.user.id}{f'#{key.user.relation}' if key.user.relation else ''}"
+    return f"{key.object.type}:{key.object.id}#{key.relation}@{user}"

@@ -1,0 +1,82 @@
+"""Decides checks by authorization models of OpenFGA's API (docs/openfga.md#checks).
+
+By the newest model, checks are those of the store, and answered from the graph cache. By an older one, and where the
+user is a userset, they are evaluated over the same warrants with another model in place of that of the store.
+
+A userset has what every member of it has, even if it has none, and itself. So the check is about a subject that cannot
+exist otherwise, which one contextual warrant makes a member of the userset, and of nothing else. A wildcard has what a
+user of the type has whom no warrant names."""
+
+from collections.abc import Callable, Sequence
+
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import ObjectId, RelationName
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.read_ahead import AheadResult
+from magistrate.engine.warrants.reader import ReadResult
+from magistrate.errors import MagistrateError
+from magistrate.operations.checks.check import PendingChecks
+from magistrate.operations.checks.check_batch import ALL_NEEDED, Decisions
+from magistrate.operations.checks.decision_log import RequestOrigin
+from magistrate.operations.checks.evaluators import Moment, decide_in_order, list_evaluators
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.openfga.documents import USERSET, CompiledDocument
+from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
+from magistrate.store.contract.new_rows import NewWarrant
+
+NOBODY = ObjectId("::")
+"""Is the id of a user whom no tuple names: ids of OpenFGA have no colon."""
+
+
+class ModelMoment(Moment, frozen=True):
+    """Evaluates with another model in place of that of the store."""
+
+    replace_model: Callable[[Model], Model] = lambda model: model
+
+    async def find_model(self) -> Model:
+        return self.replace_model(await Moment.find_model(self))
+
+    async def confirm_model(self, result: ReadResult | AheadResult) -> Model:
+        return self.replace_model(await Moment.confirm_model(self, result))
+
+
+def build_pending(
+    ctx: Context, checks: Sequence[Check], freshness: Freshness, origin: RequestOrigin, contextual: Sequence[NewWarrant]
+) -> PendingChecks:
+    """Returns checks that are decided by the model of the store."""
+    added = _date(contextual, ctx.now())
+    return PendingChecks(ctx, checks, ALL_NEEDED, freshness, contextual=added, origin=origin)
+
+
+async def decide_by_document(
+    ctx: Context,
+    compiled: CompiledDocument,
+    check: Check,
+    freshness: Freshness,
+    origin: RequestOrigin,
+    contextual: Sequence[NewWarrant],
+) -> Decisions:
+    """Returns the decision of one check by an authorization model, whatever the model of the store is."""
+    userset = check.subject if check.subject.relation else None
+    now = ctx.now()
+    logged = PendingChecks(ctx, [check], ALL_NEEDED, freshness, contextual=_date(contextual, now), origin=origin)
+    if userset is not None:
+        subject = Subject(USERSET, NOBODY, "")
+        member = NewWarrant(ObjectRef(userset.type, userset.id), RelationName(userset.relation), subject)
+        check, contextual = Check(check.object, check.relation, subject, check.context), (*contextual, member)
+    pending = PendingChecks(ctx, [check], ALL_NEEDED, freshness, contextual=_date(contextual, now))
+    moment = ModelMoment(ctx, freshness, replace_model=lambda model: compiled.build_model(model, userset is not None))
+    try:
+        decided = await decide_in_order(list_evaluators(moment, None), pending.build_batch(now))
+    except MagistrateError:
+        logged.record_failure()
+        raise
+    logged.record_decisions(decided)
+    return decided
+
+
+def _date(contextual: Sequence[NewWarrant], now: int) -> ContextualWarrants | None:
+    return build_contextual_warrants(contextual, now) if contextual else None
