@@ -63,6 +63,7 @@ TRIED = {
     "README.md": 10,
     "docs/explain.md": 8,
     "docs/sessions.md": 4,
+    "docs/agents.md": 10,
     "docs/authzen.md": 6,
     "docs/v1.md": 2,
     "docs/fga-v1.md": 2,
@@ -73,7 +74,7 @@ TRIED = {
     "docs/stores.md": 6,
 }
 """Documents whose commands are run, and how many there are at least."""
-EXAMPLE_OF_DOCUMENT = {"docs/authzen.md": "authzen"}
+EXAMPLE_OF_DOCUMENT = {"docs/agents.md": "agents", "docs/authzen.md": "authzen"}
 """Documents whose commands need another example than `document-sharing`."""
 OF_THE_PAST = ("docs/history.md", "docs/difference.md")
 """Documents whose commands look back on what `write_history` writes."""

@@ -9,7 +9,7 @@ from magistrate.cli.models.named_files import root_option
 from magistrate.cli.models.tests import read_test_file, read_tests
 from magistrate.cli.service import report_failures
 
-EXAMPLES = ("authzen", "code-hosting", "document-sharing", "multi-tenant-rbac")
+EXAMPLES = ("agents", "authzen", "code-hosting", "document-sharing", "multi-tenant-rbac")
 """Lists the files of magistrate/examples. They are repeated here so that no command has to search for them."""
 
 
