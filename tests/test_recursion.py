@@ -21,6 +21,7 @@ ANOTHER = "calls a method of the same name of an object of another class, which 
 LATER = "is called by the event loop, at another time"
 
 BOUNDED: dict[str, str] = {
+    "magistrate.cli.agents.tools.AgentTools.": "a tool is called like the method of the client that it calls",
     "magistrate.api.audit.log.AuditLog.close": ANOTHER,
     "magistrate.engine.bitmaps.subject_pages.": ANOTHER,
     "magistrate.engine.cache.closures.Kind.": ANOTHER,

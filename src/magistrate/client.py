@@ -204,6 +204,19 @@ class Client:
         response = self._request("GET", "/v2/model")
         return self._read(response), response.headers[TOKEN_HEADER]
 
+    def read_model_text(self) -> str:
+        """Returns the whole model as text."""
+        response = self._request("GET", "/v2/model", headers={"Accept": "text/plain"})
+        if response.status_code != 200:
+            self._read(response)
+        return response.text
+
+    def send_text(self, path: str, text: str, accept: str = "") -> Json:
+        """Sends a model or a file of tests, whose content says whether it is JSON, and returns the answer."""
+        headers = {"Content-Type": "text/plain", **({"Accept": accept} if accept else {})}
+        answer: Json = self._read(self._request("POST", path, text=text, headers=headers))
+        return answer
+
     def put_model(self, model: Json, expected: str, keeps_existing: bool = False) -> Json:
         """Replaces the whole model, unless it has changed since the token `expected`; stored warrants that it does not
         allow may be kept without effect."""
@@ -274,6 +287,10 @@ class Client:
         """Returns the token of a new session."""
         token: str = self._object("POST", "/v2/sessions", session)["token"]
         return token
+
+    def get_caller(self) -> Json:
+        """Returns the name and the scopes of the key."""
+        return self._object("GET", "/v2/keys/self")
 
     def create_key(self, key: Json) -> Json:
         """Creates a key: `name`, `scopes`, and perhaps `objectTypes` and `expiresAt`. Returns it with its secret as
@@ -501,12 +518,19 @@ class Client:
         return self._read(self._request(method, path, body, parameters))
 
     def _request(
-        self, method: str, path: str, body: object = None, parameters: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        parameters: Mapping[str, Any] | None = None,
+        text: str | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        content = None if body is None else json.dumps(body).encode()
+        written = text if body is None else json.dumps(body)
+        content = None if written is None else written.encode()
         url = self.url + (path if path.startswith((STORES_PATH, METRICS_PATH)) else self._prefix + path)
         with self._reporting_unreachable():
-            return self._http.request(method, url, content=content, params=parameters)
+            return self._http.request(method, url, content=content, params=parameters, headers=headers)
 
     @contextmanager
     def _reporting_unreachable(self, timeout_ms: int = 0) -> Iterator[None]:

@@ -20,6 +20,7 @@ from magistrate.cli.administration.playground import EXAMPLES, playground
 from magistrate.cli.administration.sessions import sessions
 from magistrate.cli.administration.stores import stores
 from magistrate.cli.administration.webhooks import webhooks
+from magistrate.cli.agents.command import mcp_command
 from magistrate.cli.checks.check import check
 from magistrate.cli.checks.diff import diff
 from magistrate.cli.checks.events import events
@@ -132,6 +133,7 @@ for command in (
     stores,
     forward,
     playground,
+    mcp_command,
     migrate,
     doctor,
     completion,
