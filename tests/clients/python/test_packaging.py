@@ -90,6 +90,8 @@ def test_the_wheel_has_all_that_it_takes(distributions: Path) -> None:
         "django>=4.2; extra == 'django'",
         "fastapi>=0.115; extra == 'fastapi'",
         "flask>=3.0; extra == 'flask'",
+        "langchain-core>=0.3; extra == 'langchain'",
+        "llama-index-core>=0.12; extra == 'llama-index'",
         "sqlalchemy>=2.0; extra == 'sqlalchemy'",
         "starlette>=0.40; extra == 'starlette'",
         "magistrate; (python_version >= '3.11') and extra == 'testing'",
