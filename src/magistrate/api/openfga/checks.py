@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
+from weakref import ref
 
 import msgspec
 
@@ -24,16 +25,31 @@ from magistrate.store.contract.lists import Snapshot
 MAX_BATCH_CHECKS = 50
 MAX_ATTEMPTS = 3
 """Limits how often a check is decided again because a newer model was written meanwhile."""
+_LAST_CHECK = "last_check"
 _CORRELATION_ID = re.compile(r"[A-Za-z0-9_-]{1,36}")
 
 
-class OpenFgaCheckBody(msgspec.Struct, frozen=True):
-    """Represents a check."""
+class OpenFgaCheckBody(msgspec.Struct, frozen=True, dict=True):
+    """Represents a check. Bodies that come again are kept, with what was read of them."""
 
     tuple_key: TupleKeyBody | None = None
     contextual_tuples: ContextualTuplesBody | None = None
     authorization_model_id: str | None = None
     context: dict[str, Any] | None = None
+
+    @cached_property
+    def key(self) -> NamedTupleKey:
+        """Holds the names in the check. Raises OpenFgaRefusal."""
+        return _read_key(self.tuple_key)
+
+    def find_check(self, document: OpenFgaDocument) -> Check | None:
+        """Returns the check of this model if it was the last that was built for the body."""
+        last: tuple[ref[OpenFgaDocument], Check] | None = vars(self).get(_LAST_CHECK)
+        return last[1] if last is not None and last[0]() is document else None
+
+    def keep_check(self, document: OpenFgaDocument, check: Check) -> None:
+        """Keeps the check of a model for `find_check`, and not the model."""
+        vars(self)[_LAST_CHECK] = (ref(document), check)
 
 
 class OpenFgaCheckAnswer(msgspec.Struct, frozen=True):
@@ -85,11 +101,15 @@ _ANSWERS = {is_allowed: OpenFgaCheckAnswer(is_allowed) for is_allowed in (True, 
 def answer_check(call: Call[OpenFgaCheckBody]) -> Answer[OpenFgaCheckAnswer] | Deferred[OpenFgaCheckAnswer]:
     """Returns the answer if the graph cache has all that the check needs, otherwise what reads the rest."""
     body, openfga = call.body, call.context.caches.openfga
-    key = _read_key(body.tuple_key)
+    key = body.key
     newest = openfga.current
     is_plain = not key.user.relation and body.contextual_tuples is None and not body.authorization_model_id
     if newest is not None and newest.is_live and is_plain:
-        check = _build_check(call, newest.compiled.document, key, body.context)
+        document = newest.compiled.document
+        check = None if body.context else body.find_check(document)
+        if check is None:
+            check = _build_check(call, document, key, body.context)
+            body.keep_check(document, check)
         decided = build_pending(call.context, [check], call.freshness, call.origin, ()).decide_at_once()
         if decided is not None and openfga.current is newest:
             headers = {MODEL_ID: newest.compiled.id}

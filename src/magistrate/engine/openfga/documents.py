@@ -53,7 +53,7 @@ class DocumentType(msgspec.Struct, frozen=True):
     relations: Mapping[str, DocumentRelation]
 
 
-class OpenFgaDocument(msgspec.Struct, frozen=True):
+class OpenFgaDocument(msgspec.Struct, frozen=True, weakref=True):
     """Holds an authorization model: `text` is what is stored and answered, `types` are by the names that they have
     there, and `object_types` is the model that we have for it."""
 
