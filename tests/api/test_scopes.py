@@ -10,7 +10,7 @@ from magistrate.api import openapi
 from magistrate.api.authzen.routes import WELL_KNOWN
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.route import Route
-from magistrate.api.route_table import ROUTES
+from magistrate.api.route_table import FORWARD_ROUTE, ROUTES
 from magistrate.operations.keys.callers import Scope
 from tests.issuing import issue_key
 from tests.running import Client
@@ -47,7 +47,7 @@ def test_a_key_may_use_the_routes_of_its_scope_and_no_others(scoped: dict[Scope,
 
 
 def test_every_route_has_one_of_the_scopes_and_only_pages_that_tell_nothing_have_none() -> None:
-    assert {scope for _, _, scope in SCOPED} == {*Scope}
+    assert {FORWARD_ROUTE.scope, *(scope for _, _, scope in SCOPED)} == {*Scope}
     assert {path for path, scope in PAGE_SCOPES.items() if scope is None} == {
         "/healthz",
         "/readyz",

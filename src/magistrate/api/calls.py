@@ -1,17 +1,19 @@
 """Defines the parts of a running service, and the values that one call carries."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.callers import Holder, KeyRing
+from magistrate.api.auth.forwarding import ForwardRules
 from magistrate.api.http.admission import Admissions
 from magistrate.api.http.json_values import AnswerMemory, render_in_steps
 from magistrate.api.http.rate_limits import RateLimit, StoreRates
 from magistrate.api.http.request_values import read_boolean
+from magistrate.engine.forwarding.rules import Resolution
 from magistrate.engine.names import Revision
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.consistency import NO_DEMAND, Freshness
@@ -50,6 +52,7 @@ class Service:
     store_rates: StoreRates
     rate_limit: RateLimit | None = None
     public_url: str = ""
+    forward_rules: ForwardRules = field(default_factory=ForwardRules)
 
     @property
     def context(self) -> Context:
@@ -62,7 +65,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
     the query string; `body` is None for routes that take none; `holder` is the user that the bearer token was made for,
     or None if there is no such user. `accept`, `if_match` and `last_event_id` are the headers of these names, and
     `request_id` is the id in the answer. `query` is the query string as it was sent, for parameters that may be
-    repeated."""
+    repeated, and `forwarded` what the rules say about the request that a gateway passes on."""
 
     context: Context
     caller: Caller
@@ -77,6 +80,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
     if_match: str | None = None
     last_event_id: str | None = None
     query: bytes = b""
+    forwarded: Resolution | None = None
 
     @property
     def actor(self) -> str:
@@ -117,15 +121,17 @@ class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
 
 class Answer(msgspec.Struct, Generic[A_co], frozen=True):
     """Represents an answer. `value` becomes the body, as JSON unless it `is_text`; None means no body. The consistency
-    token is that of `revision`; `headers` are added to those of every answer."""
+    token is that of `revision`; `headers` are added to those of every answer. `status` is that of the route unless the
+    answer has its own."""
 
     value: A_co
     revision: Revision
     headers: Mapping[str, str] = {}
     is_text: bool = False
+    status: int | None = None
 
     def with_value(self, value: B) -> "Answer[B]":
-        return Answer(value, self.revision, self.headers, self.is_text)
+        return Answer(value, self.revision, self.headers, self.is_text, self.status)
 
 
 class Deferred(Generic[A_co]):

@@ -58,7 +58,8 @@ class Route:
     the handler gets a WrittenBody. `answers_text`: the answer may also be text. `is_administrative`: the audit log has
     its requests as those that give rights to callers. `reads_past`: the route reads a past state that the request names
     without `asOf`. `needs_json_type`: the body must be declared as JSON by Content-Type. `echoes_id`: the header
-    X-Request-ID comes back. `stream`: the value of the answer is a Stream of this kind. `upload`: the body is received
+    X-Request-ID comes back. `is_forward`: gateways request it with any method, and with paths below its own.
+    `stream`: the value of the answer is a Stream of this kind. `upload`: the body is received
     into a file. `status` is that of successful answers. Callers with the scope `also_for` need no other."""
 
     method: str
@@ -85,6 +86,7 @@ class Route:
     is_administrative: bool = False
     needs_json_type: bool = False
     echoes_id: bool = False
+    is_forward: bool = False
     stream: StreamKind | None = None
     upload: UploadKind | None = None
     status: int = 200

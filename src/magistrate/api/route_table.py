@@ -5,6 +5,7 @@ from functools import partial
 
 from magistrate.api.authzen.routes import AUTHZEN_ROUTES
 from magistrate.api.endpoints import (
+    authz,
     backups,
     check,
     decisions,
@@ -43,6 +44,7 @@ from magistrate.api.route import (
 )
 from magistrate.api.used_types import (
     list_all,
+    list_forwarded,
     list_in_body,
     list_in_check,
     list_in_filter,
@@ -57,6 +59,7 @@ from magistrate.api.used_types import (
     list_none,
 )
 from magistrate.api.v1.routes import v1_routes
+from magistrate.engine.forwarding.rules import PATH
 from magistrate.engine.lists.language import MAX_QUERY_LENGTH
 from magistrate.engine.text.json_documents import ModelBody, TypeBody
 from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, Q
@@ -441,5 +444,11 @@ V2_ROUTES: tuple[Route, ...] = (
         reads_past=True,
     ),
 )  # fmt: skip
+
+FORWARD_ROUTE = Route(
+    "GET", PATH, authz.answer_authz, "Check a request that a gateway passes on",
+    body=None, is_fast=True, is_forward=True, scope=Scope.FORWARD, list_types=list_forwarded,
+)  # fmt: skip
+"""Is not in the OpenAPI document: gateways request it with any method, path and headers (docs/gateways.md)."""
 
 ROUTES: tuple[Route, ...] = (*V2_ROUTES, *AUTHZEN_ROUTES, *v1_routes(V2_ROUTES), *FGA_ROUTES)

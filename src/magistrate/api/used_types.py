@@ -28,6 +28,12 @@ def list_all(call: Call[Any]) -> Collection[str | None]:
     return ALL_TYPES
 
 
+def list_forwarded(call: Call[Any]) -> Collection[str | None]:
+    """Returns the type of the object that is checked for a gateway, if one is."""
+    forwarded = call.forwarded
+    return () if forwarded is None or forwarded.object is None else (forwarded.object.type,)
+
+
 def always_list(*names: str) -> ListTypes:
     """Returns a function for a route whose requests are all about these types."""
     return lambda call: names

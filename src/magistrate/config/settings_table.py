@@ -410,6 +410,9 @@ class Settings:
     jwt_scopes_claim: str = define(
         "", "the claim of such tokens that contains the scopes of a service, as in magistrate:check; optional"
     )
+    forward_rules: str = define(
+        "", "a file of rules for gateways, in YAML, by which /authz checks the requests that they pass on"
+    )
     has_client_key: bool = False
     """Says whether `api_keys` were taken from the variable of clients; see `adopt_client_key`."""
 

@@ -56,6 +56,7 @@ from magistrate.temporary_files import make_temporary_folder
 from magistrate.terminal import printable_lines
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, ReloadSignal, SharedDigests, check_key_file
 from magistrate.wiring.examples import read_example
+from magistrate.wiring.forward_rules import check_forward_rules
 from magistrate.wiring.garbage_collection import SURVIVORS
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.service import open_service
@@ -278,6 +279,7 @@ def serve(
         log.warning("the key of clients is used as a key of the service", remedy=CLIENT_KEY_REMEDY)
     check_traces(settings)
     check_key_file(settings)
+    check_forward_rules(settings)
     if (files := tls_files(settings)) is not None:
         load_context(files)  # workers would wait for a certificate that can be used
     check_audit_log(settings.audit_log)

@@ -33,6 +33,7 @@ from magistrate.tracing import Tracer
 from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys, SharedDigests
 from magistrate.wiring.backups import restore_upload
 from magistrate.wiring.contexts import measure_caches, open_contexts
+from magistrate.wiring.forward_rules import RuleFile
 
 log = structlog.get_logger()
 
@@ -110,7 +111,9 @@ async def open_service(
         METRICS.requests_by_store = Counter() if settings.metrics_store_label else None
         METRICS.name_store = contexts.name_issuer
         works = [_stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
-        works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired()]
+        rule_file = RuleFile(settings)
+        forward_rules = await rule_file.open()
+        works += [rule_file.keep_fresh(), keys.keep_fresh(), keys.follow_changes(), keys.end_expired()]
         works.append(_synchronize_clock_periodically(context))
         if not settings.read_only:
             works += [keys.note_uses(), deliverer.run(), _delete_periodically(contexts, leadership, settings)]
@@ -135,6 +138,7 @@ async def open_service(
                     store_rates=store_rates or StoreRates(open_slots(None, STORE_SLOTS)),
                     rate_limit=rate_limit,
                     public_url=settings.public_url,
+                    forward_rules=forward_rules,
                 )
 
 

@@ -8,7 +8,7 @@ from magistrate.api.audit.log import AuditLog
 from magistrate.api.audit.records import ADMINISTRATIVE, CHANGE, MAX_PATH_CHARACTERS, REFUSED, AuditRecord
 from magistrate.api.http.consistency_tokens import TOKEN_HEADERS
 from magistrate.api.http.rate_limits import RefusedRequests
-from magistrate.api.http.request_scope import BODY, CALLER, ROUTE, render_path
+from magistrate.api.http.request_scope import BODY, CALLER, IS_DECIDED, ROUTE, render_path
 from magistrate.api.route import Route
 from magistrate.operations.keys.callers import Caller
 
@@ -22,7 +22,7 @@ def audit_answer(
 ) -> None:
     """Notes a request that was answered, if it is one that is audited. Of a caller whose requests are refused too
     often, further ones are counted instead."""
-    kind = _find_kind(req.scope.get(ROUTE), resp.status_code)
+    kind = None if IS_DECIDED in req.scope else _find_kind(req.scope.get(ROUTE), resp.status_code)
     if kind is None:
         return
     caller: Caller | None = req.scope.get(CALLER)

@@ -18,6 +18,7 @@ from falcon.constants import COMBINED_METHODS
 
 from magistrate import errors
 from magistrate.api.auth.bearer import identify_caller
+from magistrate.api.auth.forwarding import read_gateway_key
 from magistrate.api.auth.tickets import identify_by_ticket
 from magistrate.api.calls import Service
 from magistrate.api.endpoints import public
@@ -40,6 +41,7 @@ from magistrate.api.http.pages import HEADERS as CONSOLE_HEADERS
 from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline
 from magistrate.api.http.request_scope import (
     ACCOUNT,
+    FORWARD_TARGET,
     HAS_SLASH,
     LEDGER,
     OPENFGA,
@@ -52,6 +54,7 @@ from magistrate.api.http.request_scope import (
     STORE,
     STORES_PREFIX,
     decode_path,
+    divide_forward_path,
     divide_path,
     find_openfga_store,
     is_openfga_path,
@@ -71,7 +74,8 @@ from magistrate.api.http.ticket_parameter import divide_query
 from magistrate.api.http.trace_headers import find_caller_trace
 from magistrate.api.openfga.routes import OPENFGA_ROUTES
 from magistrate.api.route import Route
-from magistrate.api.route_table import ROUTES
+from magistrate.api.route_table import FORWARD_ROUTE, ROUTES
+from magistrate.engine.forwarding.rules import PATH
 from magistrate.log import count_lost_lines, count_waiting_bytes
 from magistrate.tracing import CURRENT, Tracer
 
@@ -79,6 +83,7 @@ App = falcon.asgi.App[falcon.asgi.Request, falcon.asgi.Response]
 Responder = Callable[..., Awaitable[None]]
 
 OPEN_AGAIN_SECONDS = 1.0
+_METHODS = tuple(method for method in COMBINED_METHODS if method != "WEBSOCKET")
 
 log = structlog.get_logger()
 
@@ -176,7 +181,7 @@ class Application:
         has_openfga: bool = True,
     ) -> None:
         self._has_openfga = has_openfga
-        routes = (*ROUTES, *OPENFGA_ROUTES) if has_openfga else ROUTES
+        routes = (*ROUTES, *(OPENFGA_ROUTES if has_openfga else ()), FORWARD_ROUTE)
         self.received = received or ConnectionMemory(sys.maxsize)
         self.unsent = unsent or UnsentAnswers(sys.maxsize, 0.0)
         self._running = Running(opened, max_streams)
@@ -189,6 +194,8 @@ class Application:
         public_pages = public.list_pages(public_url, CONSOLE_HEADERS if has_console else None)
         console_files = list_console_pages() if has_console else []
         responders = [self._respond_to_route(route) for route in routes]
+        _, path, forward = self._respond_to_route(FORWARD_ROUTE)
+        responders += [(method, path, forward) for method in _METHODS if method != "GET"]
         responders += self._respond_to([*public_pages, *console_files])
         self._running.slashed_paths = {page.path for page in (*public_pages, *console_files) if page.takes_slash}
         responders += [("GET", "/", redirect_browser)] if has_console else []
@@ -251,6 +258,8 @@ class Application:
         await self._answer(self._admin_app, scope, receive, send)
 
     async def _answer(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
+        if (target := divide_forward_path(scope["raw_path"])) is not None:
+            scope |= {FORWARD_TARGET: target, "raw_path": PATH.encode(), "path": PATH, "query_string": b""}
         if scope["raw_path"].startswith(STORES_PREFIX):
             store, path = divide_path(scope["raw_path"])
             scope |= {STORE: store, "raw_path": path, "path": unquote(path.decode("ascii"))}
@@ -345,6 +354,8 @@ class Application:
                 if ticket is not None:
                     await identify_by_ticket(service.keys, service.stores, ticket, None, redeems=False)
                 else:
+                    if route.is_forward:
+                        header = read_gateway_key(scope["headers"])
                     await identify_caller(service.keys, service.bearers, header, route.takes_bearer)
         except errors.Unauthenticated:
             return True
@@ -355,7 +366,7 @@ class Application:
 
 def _method_of(scope: Scope) -> str:
     """Returns the method by which the table of routes has a request."""
-    return "GET" if scope["method"] == "HEAD" else cast(str, scope["method"])
+    return "GET" if scope["method"] == "HEAD" or FORWARD_TARGET in scope else cast(str, scope["method"])
 
 
 async def _receive_nothing() -> dict[str, Any]:
@@ -387,13 +398,12 @@ def _add_resources(app: App, responders: Sequence[tuple[str, str, Responder]]) -
     for method, path, responder in responders:
         by_path[path][f"on_{method.lower()}"] = responder
     # Falcon would answer OPTIONS by itself and 405 to the rest; here every method that is not in the table is 404.
-    methods = [method for method in COMBINED_METHODS if method != "WEBSOCKET"]
     for path, by_method in by_path.items():
-        named = [method for method in sorted(methods) if f"on_{method.lower()}" in by_method]
+        named = [method for method in sorted(_METHODS) if f"on_{method.lower()}" in by_method]
         refuse = _refuse_method(named)
         if "on_get" in by_method:
             by_method["on_head"] = by_method["on_get"]  # the server sends no body
-        app.add_route(path, SimpleNamespace(**({f"on_{method.lower()}": refuse for method in methods} | by_method)))
+        app.add_route(path, SimpleNamespace(**({f"on_{method.lower()}": refuse for method in _METHODS} | by_method)))
 
 
 def _refuse_method(methods: Sequence[str]) -> Responder:

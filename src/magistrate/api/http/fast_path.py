@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from magistrate.api.auth.callers import SCHEME
+from magistrate.api.auth.forwarding import Forwarded
 from magistrate.api.calls import Answer, Call, Service
+from magistrate.api.endpoints.authz import REFUSED
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.http.admission import Admission, Admissions
 from magistrate.api.http.body_cache import BoundedCache, KnownBodies
@@ -22,7 +25,13 @@ from magistrate.api.http.json_values import render_json
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.metrics import METRICS
 from magistrate.api.http.pipeline import BegunAnswer, BegunRequest, FastHead, Pipeline, describe_store
-from magistrate.api.http.request_scope import OPENFGA_PREFIX, STORES_PREFIX, divide_openfga_path, divide_path
+from magistrate.api.http.request_scope import (
+    OPENFGA_PREFIX,
+    STORES_PREFIX,
+    divide_forward_path,
+    divide_openfga_path,
+    divide_path,
+)
 from magistrate.api.http.request_values import read_parameters, require_json_type
 from magistrate.api.http.ticket_parameter import TICKET
 from magistrate.api.http.trace_headers import (
@@ -33,6 +42,7 @@ from magistrate.api.http.trace_headers import (
     read_caller_trace,
 )
 from magistrate.api.route import Route
+from magistrate.engine.forwarding.rules import KEY_HEADER, PATH, ForwardedRequest
 from magistrate.errors import MagistrateError, Overloaded
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
@@ -96,7 +106,7 @@ MAX_HEAD_BYTES = 2_048
 MAX_TRACED_HEAD_BYTES = 1_024
 """Limits the size of a head that is kept without what differs in each request of a client that traces (1 KiB): the
 least that `max_head_bytes` can be."""
-BYTES_OF_A_HEAD, HEAD_FACTOR = 1_200, 2
+BYTES_OF_A_HEAD, BYTES_OF_A_RESOLUTION, HEAD_FACTOR = 1_200, 900, 2
 """Estimate what a head takes: what was read in it, as measured, and its bytes, which that repeats in part."""
 HEADS_PART = 0.1
 """Sets the part of the bytes for what is kept of requests that heads may take."""
@@ -108,6 +118,8 @@ _TOKENS: Mapping[bytes, str | None] = {header.lower().encode(): header for heade
 TICKET_PARAMETER = f"{TICKET}=".encode()
 ORIGIN, CODING = b"origin", b"content-encoding"
 ECHOED_HEADER, TYPE_HEADER = "X-Request-ID", "Content-Type"
+_OK, _FORBIDDEN = b"HTTP/1.1 200 OK", b"HTTP/1.1 403 Forbidden"
+KEY_NAME = KEY_HEADER.lower().encode()
 _OVERLOADED = render_json(error_body(Overloaded()))
 
 
@@ -116,6 +128,7 @@ class FastRoute(NamedTuple):
 
     pipeline: Pipeline
     watched: Mapping[bytes, str | None]
+    key_header: bytes = b"authorization"
 
 
 class FastPath:
@@ -141,11 +154,14 @@ class FastPath:
         self._watched = watched = {**_TOKENS, CODING: None, **({ORIGIN: None} if has_cors else {})}
         self.routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
-                Pipeline(route, self.bodies), {**watched, **_list_headers(route)}
+                Pipeline(route, self.bodies),
+                {**watched, **_list_headers(route)},
+                KEY_NAME if route.is_forward else b"authorization",
             )
             for route in routes
             if route.is_fast
         }
+        self._forward = self.routes.get((b"GET", PATH.encode()))
         self._refusable = RefusableRoutes(routes)
         self._vary = f"{VARY[0].lower()}: {VARY[1]}\r\n" if has_cors else ""
         self._default_headers: RawHeaders | None = None
@@ -160,6 +176,8 @@ class FastPath:
         """Begins a request if its head qualifies for the fast path: the key is valid for the route and the stated
         length is within the limits. Returns None otherwise. A request that is begun counts towards the rate limits
         of its caller and of its store."""
+        if (target := divide_forward_path(url)) is not None:
+            return self._begin_forward(method, target, headers)
         path, _, query = url.partition(b"?") if method == b"GET" else (url, b"", b"")
         store = None
         if path.startswith(STORES_PREFIX):
@@ -173,6 +191,34 @@ class FastPath:
         is_kept = TICKET_PARAMETER not in query
         head = _read_head(fast, query, headers, store) if is_kept else None
         begun = None if head is None else self.begin(head)
+        if begun is not None and self._trusts_callers:
+            begun.caller_trace = find_caller_trace(headers)
+        return begun
+
+    def _begin_forward(
+        self, method: bytes, target: bytes, headers: RawHeaders
+    ) -> "BegunRequest | PendingRefusal | None":
+        """Begins a request of a gateway, like `begin_request`, if it needs no token. The answer to HEAD has no body,
+        which is left to the web framework."""
+        if self._forward is None:
+            return None
+        path = self._forward.pipeline.route.path
+        if (refusal := self._find_refusal("GET", path, headers)) is not None:
+            return refusal
+        if method == b"HEAD":
+            return None
+        head = _read_head(self._forward, b"", headers, None)
+        try:
+            table = self._service().forward_rules.table
+        except MagistrateError:
+            return None
+        if head is None or table is None:
+            return None
+        resolution = table.resolve(ForwardedRequest(method.decode("latin-1"), target, headers))
+        if resolution.token is not None:
+            return None
+        key = None if head.key is None else f"{SCHEME} {head.key}"
+        begun = self.begin(msgspec.structs.replace(head, key=key, forwarded=Forwarded(table, resolution)))
         if begun is not None and self._trusts_callers:
             begun.caller_trace = find_caller_trace(headers)
         return begun
@@ -198,9 +244,11 @@ class FastPath:
         route = head.pipeline.route
         try:
             service = self._service()
+            if head.forwarded is not None and head.forwarded.table is not service.forward_rules.table:
+                return None
             caller = service.keys.identify(head.key)
             context = service.stores.resolve(caller, head.store)
-            if route.body is None and not self._is_answerable(service, context, route):
+            if route.body is None and not route.is_forward and not self._is_answerable(service, context, route):
                 return None
         except MagistrateError:
             return None
@@ -296,6 +344,7 @@ class FastPath:
             parameters=parameters,
             freshness=freshness,
             request_id=begun.request_id,
+            forwarded=None if head.forwarded is None else head.forwarded.resolution,
         )
         pipeline.require_allowed(call)
         begun.call = call
@@ -320,20 +369,20 @@ class FastPath:
         store, further = begun.head.store, ""
         path = route.path if store is None else f"/stores/{store}{route.path.removeprefix(OPENFGA_PREFIX)}"
         if route.path.startswith(OPENFGA_PREFIX):
-            written = [f"{name.lower()}: {value}\r\n" for name, value in answer.headers.items()]
-            further = "".join([f"x-request-id: {request_id}\r\n", *written])
+            further = f"x-request-id: {request_id}\r\n"
         span = begun.span
         if span is not None:
             describe_store(span, begun.service, begun.context)
             span.attributes["magistrate.revision"] = answer.revision
         self._ledger.record_answer(
-            route.method, route.path, 200, begun.started, path=path, request_id=request_id, span=span
+            route.method, route.path, answer.status or 200, begun.started, path=path, request_id=request_id, span=span
         )
         described = (
             f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(begun.head.echoed)}{self._vary}"
-            f"{further}"
-            f"content-length: {len(content)}\r\n\r\n"
+            f"{further}{_render_headers(answer.headers)}content-length: {len(content)}\r\n\r\n"
         )
+        if answer.status == REFUSED:
+            common = common.replace(_OK, _FORBIDDEN, 1)
         return b"".join((common, described.encode("latin-1"), content))
 
     def refuse(self, pending: "PendingRefusal", default_headers: RawHeaders) -> bytes:
@@ -377,7 +426,7 @@ def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders, store: str | 
     key, length = None, 0 if fast.pipeline.route.body is None else None
     values: dict[str, str] = {}
     for name, value in headers:
-        if name == b"authorization":
+        if name == fast.key_header:
             if key is not None:
                 return None
             key = value.decode("latin-1")
@@ -412,7 +461,12 @@ def _list_headers(route: Route) -> dict[bytes, str | None]:
 
 
 def _measure_head(head_bytes: bytes, head: FastHead) -> int:
-    return BYTES_OF_A_HEAD + HEAD_FACTOR * len(head_bytes)
+    forwarded = 0 if head.forwarded is None else BYTES_OF_A_RESOLUTION
+    return BYTES_OF_A_HEAD + forwarded + HEAD_FACTOR * len(head_bytes)
+
+
+def _render_headers(headers: Mapping[str, str]) -> str:
+    return "".join([f"{name.lower()}: {value}\r\n" for name, value in headers.items()]) if headers else ""
 
 
 def _render_echo(echoed: str | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from magistrate.api.auth.forwarding import Forwarded
 from magistrate.api.calls import Answer, Call, Service, answer_call
 from magistrate.api.http.body_cache import KnownBodies
 from magistrate.api.http.consistency_tokens import find_token
@@ -85,7 +86,8 @@ class BegunAnswer(msgspec.Struct, frozen=True):
 class FastHead(msgspec.Struct, frozen=True):
     """Holds what the fast path reads in the head of a request, which depends on nothing but its bytes. `tokens` has the
     headers that contain consistency tokens; `echoed` is the id that the client gave the request, if it comes back;
-    `store` is the name or id of the store that the path names."""
+    `store` is the name or id of the store that the path names, and `forwarded` what the rules say about the request
+    of a gateway."""
 
     pipeline: Pipeline
     query: bytes
@@ -94,6 +96,7 @@ class FastHead(msgspec.Struct, frozen=True):
     tokens: Mapping[str, str] = {}
     echoed: str | None = None
     store: str | None = None
+    forwarded: Forwarded | None = None
 
 
 class BegunRequest(msgspec.Struct):

@@ -5,12 +5,18 @@ from urllib.parse import unquote, unquote_to_bytes
 
 import falcon.asgi
 
+from magistrate.engine.forwarding.rules import PATH
+
 ROUTE, CALLER, BODY = "magistrate.route", "magistrate.caller", "magistrate.body"
 """Name the entries of the ASGI scope that say which route a request matched, who sent it, and its body, as far as that
 is known. A body is there once it has been decoded."""
 
 STORE = "magistrate.store"
 """Names the entry of the ASGI scope that has the name or id of the store that the path of a request names."""
+
+FORWARD_TARGET, IS_DECIDED = "magistrate.forward_target", "magistrate.is_decided"
+"""Name the entries of the ASGI scope that have the path and query behind that of forward authorization, and that are
+there if the answer is a decision about somebody else than the caller."""
 
 LEDGER = "magistrate.ledger"
 STARTED = "magistrate.started"
@@ -29,6 +35,16 @@ TRANSPORT = "magistrate.transport"
 
 STREAM = "magistrate.stream"
 """Names the entry of the ASGI scope that has the stream that is the answer, if it is one."""
+
+_FORWARD = PATH.encode()
+
+
+def divide_forward_path(url: bytes) -> bytes | None:
+    """Returns what follows the path of forward authorization in a URL, None if it has another path."""
+    target = url.removeprefix(_FORWARD)
+    is_forward = len(target) < len(url) and target[:1] in (b"", b"/", b"?")
+    return target if is_forward else None
+
 
 STORES_PREFIX = b"/stores/"
 _OF_A_STORE = re.compile(rb"/stores/([^/?]++)(/(?:v1|v2|fga/v1|access/v1|\.well-known)/.*+)", re.DOTALL)

@@ -16,6 +16,7 @@ import msgspec
 
 from magistrate import errors
 from magistrate.api.auth.bearer import Identified, identify_caller
+from magistrate.api.auth.forwarding import identify_holder, read_gateway_key
 from magistrate.api.auth.tickets import identify_by_ticket
 from magistrate.api.calls import Call, Service, render_body
 from magistrate.api.endpoints import public
@@ -34,7 +35,9 @@ from magistrate.api.http.request_scope import (
     ACCOUNT,
     BODY,
     CALLER,
+    FORWARD_TARGET,
     HAS_SLASH,
+    IS_DECIDED,
     LEDGER,
     OPENFGA,
     QUERY,
@@ -51,6 +54,7 @@ from magistrate.api.http.request_values import LARGE_BODY_BYTES, read_parameters
 from magistrate.api.http.streams import OpenStreams, Stream, begin_stream
 from magistrate.api.http.ticket_parameter import divide_query
 from magistrate.api.http.uploads import UploadPlaces, write_upload
+from magistrate.engine.forwarding.rules import ForwardedRequest
 from magistrate.errors import ReadOnly, TooManyRefused
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.keys.callers import OPERATOR_SCOPES, Caller
@@ -123,7 +127,9 @@ class RouteResponder:
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
         resp.set_headers(answer.headers)
-        resp.status = route.status
+        resp.status = answer.status or route.status
+        if answer.status is not None:
+            req.scope[IS_DECIDED] = True
         if route.stream is not None and isinstance(answer.value, Stream):
             await begin_stream(self._streams, service.keys, answer.value, req, resp)
         else:
@@ -161,6 +167,11 @@ class RouteResponder:
             raise ReadOnly(context.store.read_only.primary)
         if HAS_SLASH in req.scope:
             path = {name: text.replace(SLASH_IN_ID, "/") for name, text in path.items()}
+        forwarded, holder = None, identified.holder
+        if route.is_forward:
+            forwarded = service.forward_rules.apply_rules(route.path, read_forwarded(req))
+            if forwarded.token is not None:
+                holder = await identify_holder(service.bearers, forwarded, req.scope["headers"], caller)
         parameters = read_parameters(req.scope[QUERY]) if req.scope[QUERY] else {}
         tokens = {header: text for header in TOKEN_HEADERS if (text := req.get_header(header)) is not None}
         freshness = NO_DEMAND if route.writes else read_freshness(context.store.identity, tokens)
@@ -180,7 +191,8 @@ class RouteResponder:
             parameters=parameters,
             freshness=freshness,
             once=_read_once(req, raw, caller) if route.takes_key else None,
-            holder=identified.holder,
+            holder=holder,
+            forwarded=forwarded,
             accept=req.get_header("Accept") or "",
             request_id=req.scope[REQUEST_ID],
             if_match=req.get_header("If-Match"),
@@ -213,7 +225,8 @@ async def identify_sender(
             named = req.scope.get(STORE)
             identified = await identify_by_ticket(service.keys, service.stores, ticket, named, redeems)
         else:
-            header = req.get_header("Authorization")
+            is_forward = FORWARD_TARGET in req.scope
+            header = read_gateway_key(req.scope["headers"]) if is_forward else req.get_header("Authorization")
             identified = await identify_caller(service.keys, service.bearers, header, takes_bearer)
     except errors.Unauthenticated:
         require_refusable(req.scope)
@@ -222,6 +235,11 @@ async def identify_sender(
     if service.rate_limit is not None:
         service.rate_limit.require(identified.caller)
     return identified
+
+
+def read_forwarded(req: falcon.asgi.Request) -> ForwardedRequest:
+    """Returns the request of a gateway as the rules read it."""
+    return ForwardedRequest(req.method, req.scope[FORWARD_TARGET], req.scope["headers"])
 
 
 def read_source(scope: Scope) -> str:

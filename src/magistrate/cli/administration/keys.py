@@ -15,7 +15,20 @@ from magistrate.errors import InvalidRequest
 if TYPE_CHECKING:
     from magistrate.client import Client, Json
 
-SCOPES = ("check", "query", "read", "write", "model", "events", "metrics", "keys", "webhooks", "stores", "admin")
+SCOPES = (
+    "check",
+    "forward",
+    "query",
+    "read",
+    "write",
+    "model",
+    "events",
+    "metrics",
+    "keys",
+    "webhooks",
+    "stores",
+    "admin",
+)
 """Lists the scopes. They are repeated here so that `--help` need not import the service."""
 
 COLUMNS: Columns = {

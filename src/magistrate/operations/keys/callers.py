@@ -13,6 +13,8 @@ class Scope(StrEnum):
     """Names a part of the API that a key can be given."""
 
     CHECK = "check"
+    FORWARD = "forward"
+    """Allows a gateway to check the requests that it passes on (docs/gateways.md)."""
     QUERY = "query"
     READ = "read"
     WRITE = "write"
