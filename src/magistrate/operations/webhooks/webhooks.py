@@ -93,7 +93,8 @@ async def _require_defined(ctx: Context, of: Sequence[str]) -> None:
     """Raises InvalidParameter for access whose type or relation is not defined."""
     if of:
         narrowing = read_narrowing(",".join(of), None, None, None)
-        narrowing.require_defined((await ctx.caches.models.get_known(),))
+        newest = await ctx.store.read_warrants((), None, 1)  # a known model may be older
+        narrowing.require_defined((await ctx.caches.models.at(newest.revision, newest.model_revision),))
 
 
 async def get_webhook(ctx: Context, webhook_id: str, freshness: Freshness) -> Snapshot[StoredWebhook]:
