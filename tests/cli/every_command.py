@@ -89,6 +89,7 @@ ARGUMENTS: Mapping[Words, Words] = {
     ("webhooks", "replay"): ("spare", "--since", "none"),
     ("webhooks", "test"): ("spare",),
     ("webhooks", "deliveries"): ("spare",),
+    ("mcp",): (),
     ("playground",): (),
     ("migrate",): ("--database-url", "sqlite:///new.db"),
     ("doctor",): ("--database-url", "sqlite:///new.db"),

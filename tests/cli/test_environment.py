@@ -77,7 +77,7 @@ def test_no_command_minds_the_variables_of_a_container_platform(in_folder: Path,
     assert "is not a setting" in run({"MAGISTRATE_SERVICE": "x"}).output or command not in READERS
 
 
-READERS = {command for command in ARGUMENTS if command[0] not in ("audit", "playground", "completion")} - {
+READERS = {command for command in ARGUMENTS if command[0] not in ("audit", "forward", "playground", "completion")} - {
     ("model", name) for name in ("fmt", "lint", "convert", "test")
 }
 """The commands that read the environment."""
