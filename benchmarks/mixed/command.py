@@ -42,7 +42,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--questions", type=int, default=5_000, metavar="N", help="different ones to ask (default 5000)")
     add("--probe-pairs", type=int, default=400, metavar="N", help="writes and deletes to look for stale answers with")
     add("--probe-seconds", type=float, default=120.0, metavar="N", help="that probing takes at most (default 120)")
-    add("--memory-questions", type=int, default=100_000, metavar="N", help="asked to see what memory warrants take")
+    add(
+        "--memory-questions",
+        type=int,
+        default=100_000,
+        metavar="N",
+        help="asked to see what memory warrants take; 0: none",
+    )
     add("--without-workers", action="store_true", help="do not measure what a second worker brings")
     add("--plots", type=Path, metavar="FOLDER", help="draws into this folder")
     add(
@@ -109,7 +115,7 @@ def _measure_store(
         results.first += measure_first_requests(database, dataset, _effort(dataset, options))
         with database.start() as system:
             results.cases.append(measure_case(system, _effort(dataset, options)))
-            if is_checked and system.own:
+            if is_checked and system.own and options.memory_questions:
                 results.memory[system.case] = measure_memory(system.own, dataset, options.memory_questions)
         if is_checked and not options.without_workers:
             checks = mixes_of(dataset, WarrantApi(), options.questions).once

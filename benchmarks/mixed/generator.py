@@ -16,7 +16,7 @@ from benchmarks.cores import LOAD_CORE, on_core
 from benchmarks.mixed.asks import Answer, Ask
 from benchmarks.mixed.wire import Wire
 
-_GRACE_SECONDS = 60
+_GRACE_SECONDS = 300
 
 
 @dataclass(slots=True)

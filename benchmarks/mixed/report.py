@@ -124,7 +124,7 @@ def _paced_row(measured: Measured) -> tuple[str, ...]:
 def _tails_table(cases: Sequence[Case]) -> str:
     header = ("", "requests/s", "constant answer, p99 ms", "check, p99 ms", "check in constant answer", "target")
     rows = [_tails_row(case) for case in cases]
-    return _table("Checks and constant answers in turns, at half the rate of the slower", header, rows)
+    return _table("Checks and constant answers alternating, at half the rate of the slower", header, rows)
 
 
 def _tails_row(case: Case) -> tuple[str, ...]:
