@@ -198,6 +198,7 @@ class Never(SilentHandler):
 LOCAL: set[Words] = {(name,) for name in ("serve", "completion", "doctor", "import", "migrate", "playground")}
 LOCAL |= {("model", name) for name in ("fmt", "lint", "convert", "test")}
 LOCAL |= {("backup",), ("restore",), ("export",), ("audit", "verify"), ("sessions", "revoke"), ("keys", "reset")}
+LOCAL |= {("forward", "test"), ("forward", "schema"), ("mcp",)}
 """The commands that call no service."""
 
 

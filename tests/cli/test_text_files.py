@@ -12,6 +12,7 @@ import pytest
 from magistrate.api.auth.provider_keys import read_key_file
 from magistrate.config.api_keys import read_api_key_file
 from magistrate.store.scripts.key_encryption import read_sealing
+from magistrate.wiring.forward_rules import read_forward_rules
 from tests.cli.cases import Magistrate
 from tests.generated_docs import ROOT
 
@@ -28,6 +29,7 @@ STORE = (
 )
 TUPLE = '{"user": "user:ann", "relation": "viewer", "object": "document:plan"}'
 CSV = "user_type,user_id,relation,object_type,object_id\nuser,ann,viewer,document,plan\n"
+RULES = "version: 1\nsource: x-forwarded\nidentity: {header: X-User}\nrules:\n  - path: /public\n    allow: anyone\n"
 VALIDATION = "schemaFile: s.zed\nrelationships: 'document:plan#viewer@user:ann'\n"
 LINE = '{"objectType": "document", "objectId": "plan", "relation": "viewer", "subject": '
 LINE += '{"objectType": "user", "objectId": "ann"}}'
@@ -52,6 +54,7 @@ COMMANDS: dict[str, tuple[dict[str, str], str]] = {
         {"m.txt": MODEL, "a.yaml": "tests:\n  - {check: 'document:a#viewer@user:b', expect: false}\n"},
         "model test --model m.txt a.yaml",
     ),
+    "forward test": ({"r.yaml": RULES}, "forward test r.yaml"),
     "import of lines": ({"a.jsonl": f"{TYPES}\n{LINE}\n"}, "import a.jsonl"),
     "import of a test file": ({"m.txt": MODEL, "a.test.yaml": TESTS}, "import a.test.yaml"),
     "import of CSV": ({"m.fga": OPENFGA, "t.csv": CSV}, "import --from-openfga m.fga t.csv"),
@@ -86,6 +89,7 @@ SETTINGS: dict[str, tuple[str, Callable[[str], object]]] = {
         json.dumps({"keys": [{"kty": "RSA", "kid": "a", "e": "AQAB", "n": "w" * 400}]}),
         lambda path: [key.id for key in read_key_file(path)],
     ),
+    "forward_rules": (RULES, lambda path: read_forward_rules(path).rules),
 }
 """Holds, for each setting that names a file of text, the content and its reader."""
 
@@ -139,6 +143,7 @@ READERS = {
     "api/http/tls.py": "PEM, of which OpenSSL skips what is before it",
     "cli/administration/audit.py": "audit logs, which are hashed to the byte",
     "cli/administration/backups.py": "backups, which are hashed to the byte",
+    "cli/administration/forward.py": "above",
     "cli/checks/event_position.py": "a file that the command writes",
     "cli/commands.py": "opens standard input if the caller has closed it",
     "cli/checks/diff.py": "above",
@@ -159,6 +164,7 @@ READERS = {
     "wiring/api_keys.py": "a file that the service writes",
     "wiring/server.py": "files of the kernel",
     "wiring/diagnosis.py": "PEM, as in tls.py",
+    "wiring/forward_rules.py": "forward_rules, above",
     "wiring/examples.py": "files of the package",
 }
 """Says of each module that reads files which test above is about it, or why none is."""

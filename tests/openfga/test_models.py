@@ -160,5 +160,11 @@ def test_a_member_twice_is_refused(openfga: OpenFga) -> None:
     assert (refused.status_code, refused.json()["code"]) == (400, "validation_error")
 
 
+def test_a_number_out_of_range_is_refused(openfga: OpenFga) -> None:
+    body = '{"schema_version": "1.1", "type_definitions": [{"type": "user", "more": 1e999}]}'
+    refused = openfga.client.post(f"/stores/{openfga.store_id}/authorization-models", content=body)
+    assert (refused.status_code, refused.json()["code"]) == (400, "validation_error")
+
+
 def test_a_difference_may_have_direct_users(openfga: OpenFga) -> None:
     openfga.write_model(alone(blocked=(this(), ["user"]), viewer=(but_not(this(), computed("blocked")), ["user"])))

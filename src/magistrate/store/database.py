@@ -21,7 +21,7 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 Rows = list[Row]
 
-Changes = Mapping[str, Mapping[tuple[str, ...], Rows | None]]
+Changes = Mapping[str, Mapping[tuple[str, ...], Sequence[Row] | None]]
 """Holds the keys whose rows a statement changes, by the statement that finds them, each with the rows that are found
 then; None if that has to be looked up."""
 

@@ -44,6 +44,7 @@ class CountsAnswer(msgspec.Struct, rename="camel"):
     warrants: int
     keys: int
     webhooks: int
+    openfga_models: int
 
 
 class RestoredAnswer(msgspec.Struct):
@@ -83,7 +84,13 @@ async def restore(call: Call[BinaryIO]) -> Answer[RestoreAnswer]:
 def _render_restored(restored: Restored) -> RestoredAnswer:
     counts = restored.header.counts
     counted = CountsAnswer(
-        counts.policies, counts.object_types, counts.objects, counts.warrants, counts.keys, counts.webhooks
+        counts.policies,
+        counts.object_types,
+        counts.objects,
+        counts.warrants,
+        counts.keys,
+        counts.webhooks,
+        counts.openfga_models,
     )
     return RestoredAnswer(restored.stored.name, restored.token, counted, restored.checks, [*restored.differences])
 

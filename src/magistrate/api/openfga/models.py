@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 
 from magistrate.api.calls import Answer, Call
+from magistrate.api.http.json_values import decode_json
 from magistrate.api.http.openfga_errors import require_ulid
 from magistrate.api.openfga.tokens import read_continuation, read_page_size, write_continuation
 from magistrate.api.openfga.tuples import MODEL_ID
 from magistrate.engine.openfga.documents import MAX_DOCUMENT_BYTES, TOO_LARGE, OpenFgaDocument, read_document
+from magistrate.engine.openfga.tuples import INVALID
 from magistrate.errors import OpenFgaRefusal
 from magistrate.operations.openfga.documents import COST_OF_A_BYTE, UNKNOWN_MODEL
 from magistrate.operations.openfga.models import put_document
@@ -32,7 +34,10 @@ class AuthorizationModelBody(msgspec.Struct, frozen=True):
         """Returns the model. Raises OpenFgaRefusal."""
         if self.size > MAX_DOCUMENT_BYTES:
             raise OpenFgaRefusal(TOO_LARGE, f"a model has at most {MAX_DOCUMENT_BYTES} bytes")
-        definitions, conditions = map(msgspec.json.decode, (self.type_definitions, self.conditions))
+        try:
+            definitions, conditions = map(decode_json, map(bytes, (self.type_definitions, self.conditions)))
+        except msgspec.ValidationError as error:
+            raise OpenFgaRefusal(INVALID, str(error)) from None
         return read_document(self.schema_version, definitions, conditions)
 
     @property
@@ -87,4 +92,4 @@ async def list_models(call: Call[None]) -> Answer[AuthorizationModelsAnswer]:
 
 
 def _render(stored: StoredOpenFgaModel) -> dict[str, Any]:
-    return {"id": stored.id, **msgspec.json.decode(stored.document)}
+    return {"id": stored.id, **decode_json(stored.document)}

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 MAX_PATH_BYTES = 8_192
 """Limits the path of a request (8 KiB)."""
 
-_WRITTEN = re.compile(rb"/(?:[A-Za-z0-9._~!$&'()*+,=:@/-]|%[0-9A-Fa-f]{2})*+")
+_WRITTEN = re.compile(rb"/(?:[A-Za-z0-9._~!$&'()*+,=:@/-]|%[0-9A-Fa-f][0-9A-Fa-f])*+")
 """Matches the characters of a path (RFC 3986, section 3.3), without the semicolon."""
 _AMBIGUOUS = re.compile(rb"%(?:2[35Ff]|3[BbFf]|5[Cc]|7[Ff]|[01][0-9A-Fa-f])")
 """Matches what must not be encoded in a path: # % / ; ? and backslash, and control characters."""

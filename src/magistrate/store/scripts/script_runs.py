@@ -8,7 +8,7 @@ docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -101,11 +101,11 @@ class LookupMemo:
     """Remembers the rows that lookups found in a transaction, until a write of the transaction changes them."""
 
     def __init__(self) -> None:
-        self._rows: dict[Place, Rows] = {}
+        self._rows: dict[Place, Sequence[Row]] = {}
         self._changed: dict[Place, int] = {}
         """Holds the lookups that may find something else than when the transaction began, each with the number of the
         last change."""
-        self._former: dict[Place, Rows | None] = {}
+        self._former: dict[Place, Sequence[Row] | None] = {}
         """Has what was remembered of these before."""
         self.changes = 0
         """Counts the writes whose changes are remembered."""
@@ -114,19 +114,18 @@ class LookupMemo:
     def has(self, place: Place) -> bool:
         return place in self._rows
 
-    def take(self, place: Place) -> Rows:
+    def take(self, place: Place) -> Sequence[Row]:
         """Returns the rows of a lookup that is remembered."""
         return self._rows[place]
 
     def remember(self, statement: str, keys: Iterable[tuple[str, ...]], rows: Iterable[Row]) -> None:
-        width = 0
-        for key in keys:
-            width = len(key)
-            self._rows[statement, key] = []
+        found: dict[tuple[str, ...], Rows] = {key: [] for key in keys}
+        width = len(next(iter(found), ()))
         for row in rows:
-            self._rows[statement, row[:width]].append(row)
+            found[row[:width]].append(row)
+        self._rows.update(((statement, key), one) for key, one in found.items())
 
-    def apply(self, changes: Mapping[Place, Rows | None]) -> None:
+    def apply(self, changes: Mapping[Place, Sequence[Row] | None]) -> None:
         """Remembers what is found after these changes."""
         self.changes += 1
         for place, rows in changes.items():
@@ -168,7 +167,7 @@ class ScriptRun(Generic[T]):
         self.error: Exception | None = None
         self.move: HeadMove | None = None
         """Says which revision the script made, if any."""
-        self.changed: dict[Place, Rows | None] = {}
+        self.changed: dict[Place, Sequence[Row] | None] = {}
         """Has the lookups that the script changes, with the rows that are found then, if that is known."""
         self.may_change_all = False
         self.logged: list[Row] = []
@@ -253,7 +252,7 @@ class ScriptRun(Generic[T]):
         self.looked_up |= places
         return [[row for key in find.keys for row in self._take((find.statement, key))] for find in step.finds]
 
-    def _take(self, place: Place) -> Rows:
+    def _take(self, place: Place) -> Sequence[Row]:
         own = self.changed.get(place)
         return self._memo.take(place) if own is None else own
 

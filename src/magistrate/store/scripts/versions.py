@@ -8,6 +8,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Generic, Literal, TypeVar
 
 import msgspec
@@ -223,7 +224,8 @@ def put(
     if ended:
         yield Execute(table.statements.end, ended, {table.statements.find: {row[1:]: [] for row in ended}})
     if inserted:
-        there: dict[Key, Rows | None] = {row[: table.key_length]: [row[:-1]] for row in inserted}
+        keys = map(itemgetter(slice(table.key_length)), inserted)
+        there = dict(zip(keys, zip(map(itemgetter(slice(-1)), inserted), strict=True), strict=True))
         yield Execute(table.statements.insert, inserted, {table.statements.find: there})
     return stored, effects
 

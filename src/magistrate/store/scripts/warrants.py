@@ -142,7 +142,8 @@ def insert_all(
     if plan.expired:
         yield _end_rows(END_EXPIRED_WARRANT, (revision, revision), plan.expired)
     if plan.rows:
-        yield Execute(WARRANT.insert, plan.rows, {WARRANT.find: {key: [row] for key, row in plan.inserted.items()}})
+        there = dict(zip(plan.inserted, zip(plan.inserted.values(), strict=True), strict=True))
+        yield Execute(WARRANT.insert, plan.rows, {WARRANT.find: there})
     existing = set(map(itemgetter(slice(OBJECTS.key_length)), known_objects))
     missing: dict[Key, str | None] = dict.fromkeys(filterfalse(existing.__contains__, objects))
     stored.update(plan.inserted)
