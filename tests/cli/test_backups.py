@@ -12,6 +12,9 @@ import pytest
 from magistrate.engine.names import Revision
 from magistrate.store.contract.backups import VersionedRow
 from magistrate.store.contract.store import Store
+from magistrate.store.postgres import joined_writes
+from magistrate.store.sql import joined
+from magistrate.store.sql.joined import NUMBER, join_insertions_of_group
 from magistrate.wiring.stores import migrate_store
 from tests.backups import answers_of, done, export, fill, fill_database, magistrate, read_answers
 from tests.conftest import STORES, new_database_url
@@ -482,8 +485,10 @@ def test_the_numbers_of_warrants_continue_behind_those_of_a_restore(
     url: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A restore makes as many revisions as its warrants take, each of which numbers a million."""
-    monkeypatch.setattr("magistrate.store.scripts.backups.MAX_WARRANTS_IN_A_WRITE", 5)
-    monkeypatch.setattr("magistrate.store.scripts.warrants.MAX_WARRANTS_IN_A_WRITE", 5)
+    for module in ("scripts.backups", "scripts.warrants", "postgres.group_plan"):
+        monkeypatch.setattr(f"magistrate.store.{module}.MAX_WARRANTS_IN_A_WRITE", 5)
+    monkeypatch.setitem(joined._SHIFTS, NUMBER, " + d.distance * 5")
+    monkeypatch.setattr(joined_writes, "join_insertions_of_group", join_insertions_of_group.__wrapped__)
     done("backup", tmp_path / "all", "--database-url", url)
 
     done("restore", tmp_path / "all", "--database-url", target)

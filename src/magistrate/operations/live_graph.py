@@ -284,16 +284,17 @@ class LiveGraph:
         """Reads and caches what is missing, and waits for what other requests read already. Raises BudgetExceeded; what
         was read until then stays cached."""
         model, others = graph.model, self._shared_fetches.find(graph, missing)
-        if others:
-            missing = missing.without(others)
-        if missing:
+        if not others:
+            await self._fetch_shared(graph, missing, work)
+            return
+        if missing := missing.without(others):
             await self._fetch_shared(graph, missing, work)
         unread = {key for key, shared in others.items() if not await shared.wait_until_read()}
         if unread and graph.model is model:
             await self._fetch_shared(graph, missing.select(unread), work)
 
     async def _fetch_shared(self, graph: Graph, missing: MissingEntries, work: Work) -> None:
-        with self._shared_fetches.running(graph, missing) as shared:
+        with self._shared_fetches.share(graph, missing) as shared:
             fetch = Fetch(graph, missing)
             await self._fetch(fetch, work)
             shared.is_complete = not fetch.is_wasted

@@ -209,7 +209,8 @@ class GraphRounds:
             place = places[-1]
             blocker = self._blockers.get(place)
             if blocker is not None and walk.is_open(blocker):
-                self._open.append(places.pop())
+                while places and self._blockers.get(places[-1]) is blocker:
+                    self._open.append(places.pop())
                 continue
             decision = walk.decide(batch.checks[place])
             if decision is Undecided.PAUSED or decision is Undecided.IMPOSSIBLE:
