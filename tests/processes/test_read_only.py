@@ -127,13 +127,14 @@ def test_a_key_that_is_wrong_is_refused_first(nodes: Nodes) -> None:
 def test_it_signs_sessions_with_the_key_of_the_primary(nodes: Nodes) -> None:
     session = {"type": "sess", "userId": "ann"}
     nodes.writer.post("/v2/sessions", json=session).raise_for_status()
-    nodes.grant("document:plan#viewer@user:ann")
+    written = nodes.grant("document:plan#viewer@user:ann")
     nodes.standby.catch_up(nodes.url)
 
     token = nodes.reader.post("/v2/sessions", json=session).json()["token"]
 
+    headers = {"Authorization": f"Bearer {token}", "Warrant-Token": written}
     for client in (nodes.reader, nodes.writer):
-        answer = client.post("/v2/check", json=CHECK, headers={"Authorization": f"Bearer {token}"})
+        answer = client.post("/v2/check", json=CHECK, headers=headers)
         assert (answer.status_code, answer.json().get("result")) == (200, "Authorized")
 
 
