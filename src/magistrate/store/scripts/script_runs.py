@@ -119,11 +119,11 @@ class LookupMemo:
         return self._rows[place]
 
     def remember(self, statement: str, keys: Iterable[tuple[str, ...]], rows: Iterable[Row]) -> None:
-        found: dict[tuple[str, ...], Rows] = {key: [] for key in keys}
-        width = len(next(iter(found), ()))
+        by_key: dict[tuple[str, ...], Rows] = {key: [] for key in keys}
+        width = len(next(iter(by_key), ()))
         for row in rows:
-            found[row[:width]].append(row)
-        self._rows.update(((statement, key), one) for key, one in found.items())
+            by_key[row[:width]].append(row)
+        self._rows.update(((statement, key), keyed) for key, keyed in by_key.items())
 
     def apply(self, changes: Mapping[Place, Sequence[Row] | None]) -> None:
         """Remembers what is found after these changes."""
