@@ -8,6 +8,7 @@ import fcntl
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 import warnings
@@ -117,6 +118,19 @@ class PostgresServer:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         self._server.ensure_postgres_running()
+
+    def ensure_running(self) -> None:
+        """Starts it again if it has given up, and waits until it answers."""
+        deadline = time.monotonic() + STOPPED_WITHIN_SECONDS
+        while True:
+            try:
+                self._server.ensure_postgres_running()
+                with psycopg.connect(self._admin) as connection:
+                    connection.execute("SELECT 1")
+                return
+            except (psycopg.Error, subprocess.SubprocessError):
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
 
     @contextmanager
     def crashed(self) -> Iterator[None]:
@@ -273,10 +287,10 @@ def restore(url: str, backup: Dump) -> None:
 
 
 @contextmanager
-def postgres_server(lock_folder: Path) -> Iterator[PostgresServer]:
+def postgres_server(lock_folder: Path, parent: Path | None = None) -> Iterator[PostgresServer]:
     """A server in a folder apart from those of pytest, which each of its runs closes to other users when it begins: the
-    server is one, where the tests run as root."""
-    folder = Path(tempfile.mkdtemp(prefix="magistrate-postgres-"))
+    server is one, where the tests run as root. `parent` is where its folder is to be made."""
+    folder = Path(tempfile.mkdtemp(prefix="magistrate-postgres-", dir=parent))
     server = PostgresServer(folder, lock_folder)
     try:
         yield server

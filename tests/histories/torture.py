@@ -18,6 +18,7 @@ import msgspec
 
 from history_check.checker import Report, check_history
 from tests.databases import new_migrated_file, postgres_server
+from tests.histories.disks import FAULT_SECONDS, NO_DISK, fill_disk, mounted_disk
 from tests.histories.models import OF
 from tests.histories.recording import Spec, define_types, join_parts, read_last, write_header
 from tests.processes.relay import relaying
@@ -29,10 +30,7 @@ from tests.waiting import wait_until
 
 PAUSE_SECONDS = (1.0, 4.0)
 """Bounds the pause between two faults."""
-FAULT_SECONDS = (0.3, 1.5)
-"""Bounds how long a fault lasts that is none of a moment."""
 CLIENTS, READERS = 4, ("", "", OF[0])
-DISK = "512m"
 WITHIN_SECONDS = 60.0
 
 Fault = Callable[[], None]
@@ -97,29 +95,6 @@ class TorturedService:
 
 
 @contextmanager
-def mounted_disk(folder: Path) -> Iterator[bool]:
-    """Mounts a small file system, and yields whether that was possible: only root may."""
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(folder)]
-    is_mounted = os.geteuid() == 0 and not subprocess.run(command, capture_output=True, check=False).returncode
-    try:
-        yield is_mounted
-    finally:
-        if is_mounted:
-            subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-def fill_disk(folder: Path, rng: random.Random) -> None:
-    """Leaves no space on the disk for a while."""
-    filling = folder / "filling"
-    with suppress(OSError), filling.open("wb", buffering=0) as file:
-        while True:
-            file.write(bytes(65_536))
-    time.sleep(rng.uniform(*FAULT_SECONDS))
-    filling.unlink()
-
-
-@contextmanager
 def tortured_sqlite(folder: Path, rng: random.Random) -> Iterator[tuple[list[TorturedService], Mapping[str, Fault]]]:
     """Yields a service with two workers on a SQLite file, and what can be done to it."""
     with mounted_disk(folder / "disk") as is_mounted:
@@ -135,14 +110,17 @@ def tortured_sqlite(folder: Path, rng: random.Random) -> Iterator[tuple[list[Tor
         if is_mounted:
             faults["disk full"] = lambda: fill_disk(folder / "disk", rng)
         else:
-            print("The disk is not filled: only root can mount a small one", file=sys.stderr)
+            print(NO_DISK, file=sys.stderr)
         yield [service], faults
 
 
 @contextmanager
 def tortured_postgres(folder: Path, rng: random.Random) -> Iterator[tuple[list[TorturedService], Mapping[str, Fault]]]:
     """Yields two services on PostgreSQL, of which one reaches it through a relay, and what can be done to them."""
-    with postgres_server(folder) as server, ExitStack() as stack:
+    with ExitStack() as stack:
+        disk = folder / "disk"
+        is_mounted = stack.enter_context(mounted_disk(disk))
+        server = stack.enter_context(postgres_server(folder, disk))
         server.keep_commits()
         url = server.new_migrated_url()
         (folder / "relay").mkdir()
@@ -161,17 +139,23 @@ def tortured_postgres(folder: Path, rng: random.Random) -> Iterator[tuple[list[T
             with server.frozen():
                 time.sleep(rng.uniform(*FAULT_SECONDS))
 
-        yield (
-            services,
-            {
-                "node killed": lambda: rng.choice(services).restart(),
-                "database killed": server.crash,
-                "database frozen": freeze_database,
-                "node frozen": lambda: rng.choice(services).freeze(rng),
-                "no descriptors": lambda: rng.choice(services).take_descriptors(rng),
-                "network cut": cut,
-            },
-        )
+        def fill() -> None:
+            fill_disk(disk, rng)
+            server.ensure_running()  # it ends if it cannot log what it needs to recover
+
+        faults: dict[str, Fault] = {
+            "node killed": lambda: rng.choice(services).restart(),
+            "database killed": server.crash,
+            "database frozen": freeze_database,
+            "node frozen": lambda: rng.choice(services).freeze(rng),
+            "no descriptors": lambda: rng.choice(services).take_descriptors(rng),
+            "network cut": cut,
+        }
+        if is_mounted:
+            faults["disk full"] = fill
+        else:
+            print(NO_DISK, file=sys.stderr)
+        yield services, faults
 
 
 TORTURED = {"sqlite": tortured_sqlite, "postgres": tortured_postgres}
