@@ -112,6 +112,8 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 COMPILED = [(word, compile_pattern(word.pattern)) for word in PRIVATE_WORDS]
+ANY_WORD = compile_pattern("|".join(f"(?:{word.pattern})" for word in PRIVATE_WORDS))
+"""Matches where at least one of them does: most texts have none, and are read once for all of them."""
 
 
 @dataclass(frozen=True)
@@ -165,12 +167,12 @@ def list_prose(path: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def _list_python_prose(text: str, *, with_messages: bool) -> Iterator[tuple[int, str]]:
-    tree = ast.parse(text)
-    documented = [node for node in ast.walk(tree) if hasattr(node, "body") and isinstance(node.body, list)]
+    nodes = [*ast.walk(ast.parse(text))]
+    documented = [node for node in nodes if hasattr(node, "body") and isinstance(node.body, list)]
     docstrings = {
         id(statement.value) for node in documented for statement in node.body if isinstance(statement, ast.Expr)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Constant(value=str(value)) if id(node) in docstrings or (with_messages and " " in value):
                 yield node.lineno, re.sub(r"`[^`\n]*`", "``", value)
@@ -207,7 +209,7 @@ def find_private_words(path: str, text: str) -> Iterator[str]:
     """Yields the use of each private word in a file, with what to write instead."""
     words = [(word, pattern) for word, pattern in COMPILED if word.covers(path)]
     for line, prose in list_prose(path, text):
-        for word, pattern in words:
+        for word, pattern in words if ANY_WORD.search(prose) else ():
             for use in pattern.finditer(prose):
                 number = line + prose.count("\n", 0, use.start())
                 yield f"{path}:{number}: {' '.join(use[0].split())} ({word.instead})"
@@ -222,8 +224,9 @@ def _find_private_names(path: str, text: str, words: list[tuple[PrivateWord, re.
     for name in names:
         if name.is_local and name.text in VAGUE_LOCALS and not (name.text == "left" and "right" in all_names):
             yield f"{path}:{name.line}: {name.text} (what it holds)"
-        for word, pattern in words:
-            if word.in_names and pattern.search(" ".join(split_words(name.text))):
+        spoken = " ".join(split_words(name.text))
+        for word, pattern in words if ANY_WORD.search(spoken) else ():
+            if word.in_names and pattern.search(spoken):
                 yield f"{path}:{name.line}: {name.text} ({word.instead})"
 
 
