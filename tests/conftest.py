@@ -76,10 +76,13 @@ MAX_SURVIVORS = 300_000
 """Objects that may be frozen besides the tests themselves until all are scanned, which takes half a second."""
 
 # Not of the current profile, which is another where the variable CI is set. Other work on the machine is no failure.
-settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=200, deadline=None)
+settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=100, deadline=None)
+settings.register_profile("nightly", parent=settings.get_profile("quick"), max_examples=1_000)
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=20_000)
 settings.register_profile("brief", parent=settings.get_profile("quick"), max_examples=40)
 settings.load_profile("quick")
+
+gc.disable()  # until all tests are collected, of which nothing is freed
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -89,6 +92,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     freeze_all()
+    gc.enable()
 
 
 def freeze_all() -> int:
