@@ -86,6 +86,9 @@ class OpenFga:
     def post(self, path: str, body: Any, **others: Any) -> httpx.Response:
         return self.client.post(f"/stores/{self.store_id}/{path}", json=body, **others)
 
+    def put(self, path: str, body: Any) -> httpx.Response:
+        return self.client.put(f"/stores/{self.store_id}/{path}", json=body)
+
     def get(self, path: str, **parameters: Any) -> httpx.Response:
         return self.client.get(f"/stores/{self.store_id}/{path}", params=parameters)
 

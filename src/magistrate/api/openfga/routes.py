@@ -3,13 +3,14 @@ service does not describe them, because others do."""
 
 from functools import partial
 
-from magistrate.api.openfga import checks, models, reads, stores, writes
+from magistrate.api.openfga import assertions, changes, checks, models, reads, stores, writes
 from magistrate.api.route import TEXT, Parameter, Route
 from magistrate.api.used_types import list_all, list_none
 from magistrate.operations.keys.callers import Scope
 
 _STORES, _STORE = "/stores", "/stores/{store_id}"
 _MODELS = f"{_STORE}/authorization-models"
+_ASSERTIONS = f"{_STORE}/assertions/{{model_id}}"
 
 _PAGE = (
     Parameter("page_size", "how many rows a page has at most", TEXT),
@@ -37,6 +38,14 @@ OPENFGA_ROUTES: tuple[Route, ...] = (
         scope=Scope.CHECK, list_types=list_all,
     ),
     _read("POST", f"{_STORE}/read", reads.read, "Read the tuples that are stored"),
+    _read(
+        "GET", f"{_STORE}/changes", changes.answer_changes, "List what was written and deleted, the oldest first",
+        parameters=(
+            Parameter("type", "only tuples on objects of this type", TEXT),
+            Parameter("start_time", "from which time on, in RFC 3339; a continuation token wins over it", TEXT),
+            *_PAGE,
+        ),
+    ),
     Route(
         "POST", f"{_STORE}/write", writes.write, "Write and delete up to 100 tuples, all or none",
         writes=True, is_repeatable=True, may_conflict=True, scope=Scope.WRITE, list_types=list_all,
@@ -47,4 +56,9 @@ OPENFGA_ROUTES: tuple[Route, ...] = (
     ),
     _read("GET", _MODELS, models.list_models, "List authorization models, the newest first", parameters=_PAGE),
     _read("GET", f"{_MODELS}/{{model_id}}", models.get_model, "Get an authorization model"),
+    _define(
+        "PUT", _ASSERTIONS, assertions.put_assertions, "Replace the assertions of an authorization model",
+        is_typed=False, status=204,
+    ),
+    _read("GET", _ASSERTIONS, assertions.get_assertions, "Get the assertions of an authorization model"),
 )  # fmt: skip

@@ -45,7 +45,11 @@ def read_model_id(text: str | None) -> str | None:
 
 def read_contextual(body: ContextualTuplesBody | None, document: OpenFgaDocument) -> Sequence[NewWarrant]:
     """Returns contextual tuples as warrants; of those with the same names, the first counts. Raises OpenFgaRefusal."""
-    keys = (body.tuple_keys or ()) if body is not None else ()
+    return read_contextual_list((body.tuple_keys or ()) if body is not None else (), document)
+
+
+def read_contextual_list(keys: Sequence[TupleKeyBody], document: OpenFgaDocument) -> Sequence[NewWarrant]:
+    """Returns contextual tuples that are a bare array, like `read_contextual`."""
     if len(keys) > MAX_CONTEXTUAL_TUPLES:
         raise OpenFgaRefusal(INVALID, f"contextual_tuples must be at most {MAX_CONTEXTUAL_TUPLES}")
     return list(dict.fromkeys(_read_one(key, document) for key in keys))
