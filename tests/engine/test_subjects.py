@@ -97,6 +97,8 @@ PLACES = {
     "store/scripts/models.py": "which index finds the warrants of a pattern",
     "store/scripts/warrants.py": "which subjects a write creates, for each row",
     "operations/openfga/checks.py": "a userset is checked as a subject that is in it alone; none has a wildcard",
+    "operations/openfga/objects.py": "a userset, or a wildcard, is searched for as another subject",
+    "engine/openfga/user_lists.py": "users that a wildcard stands for are not named",
     "operations/openfga/names.py": "OpenFGA writes users as we write subjects",
 }
 """Maps each file that tells kinds of subjects apart by their names, instead of calling `engine/subjects.py`, to what it

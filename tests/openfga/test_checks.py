@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.openfga.conversation import OpenFga, but_not, computed, define, model, this, union
+from tests.openfga.conversation import OpenFga, but_not, computed, define, model, this
 from tests.openfga.requests import delete, key, write
+from tests.openfga.team_files import TUPLES, TYPES
 from tests.running import Client
 
 HEADER = "openfga-authorization-model-id"
@@ -22,49 +23,13 @@ def check(openfga: OpenFga, text: str, *contextual: str, **others: Any) -> bool:
     return bool(answer.json()["allowed"])
 
 
-TUPLES = (
-    "team:core member user:ann",
-    "team:all member team:core#member",
-    "folder:x viewer team:all#member",
-    "file:a folder folder:x",
-    "file:a owner user:bob",
-    "file:a blocked user:ann",
-    "file:b viewer user:*",
-    "file:b signer user:cleo",
-    "file:a viewer Robot:Ü*",
-)
-
-
 @pytest.fixture(scope="module")
 def filled(shared_client: Client) -> OpenFga:
     openfga = OpenFga.create(shared_client)
-    openfga.write_model(
-        model(
-            define("user"),
-            define("Robot"),
-            define("team", member=(this(), ["user", "user:*", "team#member"])),
-            define("folder", viewer=(this(), ["user", "team#member"])),
-            define(
-                "file",
-                folder=(this(), ["folder"]),
-                owner=(this(), ["user"]),
-                blocked=(this(), ["user", "team#member"]),
-                viewer=(
-                    union(this(), computed("owner"), FROM_FOLDER),
-                    ["user", "user:*", "team#member", "Robot"],
-                ),
-                reader=(but_not(computed("viewer"), computed("blocked")), []),
-                signer=({"intersection": {"child": [this(), computed("reader")]}}, ["user"]),
-            ),
-        )
-    )
+    openfga.write_model(TYPES)
     assert write(openfga, *TUPLES).json() == {}
     return openfga
 
-
-FROM_FOLDER: dict[str, Any] = {
-    "tupleToUserset": {"tupleset": {"relation": "folder"}, "computedUserset": {"relation": "viewer"}}
-}
 
 CHECKS = {
     "file:a viewer user:ann": True,

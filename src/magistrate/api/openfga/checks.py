@@ -137,8 +137,7 @@ async def _decide(
             return compiled.id, Snapshot(decided.revision, decided.value[0].is_authorized)
         pending = build_pending(ctx, [check], call.freshness, call.origin, contextual)
         decided = pending.decide_at_once() or await pending.decide()
-        current = ctx.caches.openfga.current
-        if current is not None and current.compiled.id == compiled.id:
+        if ctx.caches.openfga.is_current(compiled):
             return compiled.id, Snapshot(decided.revision, decided.value[0].is_authorized)
     raise HistoryReplaced
 

@@ -3,7 +3,7 @@ service does not describe them, because others do."""
 
 from functools import partial
 
-from magistrate.api.openfga import assertions, changes, checks, models, reads, stores, writes
+from magistrate.api.openfga import assertions, changes, checks, expansion, models, objects, reads, stores, users, writes
 from magistrate.api.route import TEXT, Parameter, Route
 from magistrate.api.used_types import list_all, list_none
 from magistrate.operations.keys.callers import Scope
@@ -37,6 +37,13 @@ OPENFGA_ROUTES: tuple[Route, ...] = (
         "POST", f"{_STORE}/batch-check", checks.answer_batch, "Answer 1 to 50 checks",
         scope=Scope.CHECK, list_types=list_all,
     ),
+    _read("POST", f"{_STORE}/expand", expansion.answer_expand, "Show who has a relation, one level deep"),
+    _read("POST", f"{_STORE}/list-objects", objects.answer_objects, "List the objects on which a user has a relation"),
+    _read(
+        "POST", f"{_STORE}/streamed-list-objects", objects.stream_objects, "List them as a stream of lines",
+        answer=None, stream=objects.LINES,
+    ),
+    _read("POST", f"{_STORE}/list-users", users.answer_users, "List the users who have a relation on an object"),
     _read("POST", f"{_STORE}/read", reads.read, "Read the tuples that are stored"),
     _read(
         "GET", f"{_STORE}/changes", changes.answer_changes, "List what was written and deleted, the oldest first",

@@ -75,6 +75,13 @@ def read_relation(text: str | None) -> str:
     return text
 
 
+def read_type(text: str | None) -> str:
+    """Returns the type that a text names. Raises OpenFgaRefusal."""
+    if text is None or not TYPE.fullmatch(text):
+        raise OpenFgaRefusal(INVALID, f"type '{show_name(text or '')}' must have 1 to 254 characters, no : # @")
+    return text
+
+
 def read_tuple_key(user: str | None, relation: str | None, of_object: str | None) -> NamedTupleKey:
     """Returns the names in a tuple. Raises OpenFgaRefusal."""
     return NamedTupleKey(read_object(of_object), read_relation(relation), read_user(user))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from magistrate.engine.importers.names import STABLE, show_name
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.openfga.documents import AllowedUser, DocumentRelation, OpenFgaDocument
+from magistrate.engine.openfga.documents import AllowedUser, DocumentRelation, DocumentType, OpenFgaDocument
 from magistrate.engine.openfga.ids import encode_id
 from magistrate.engine.openfga.tuples import INVALID, NamedObject, NamedTupleKey, NamedUser
 from magistrate.engine.subjects import Subject
@@ -44,13 +44,32 @@ def name_stored(key: NamedTupleKey) -> StoredNames:
     return StoredNames(convert_object(key.object), RelationName(STABLE.name_link(key.relation)), convert_user(key.user))
 
 
-def find_relation(document: OpenFgaDocument, of_type: str, relation: str) -> DocumentRelation:
+class UndefinedCodes(NamedTuple):
+    """Holds the codes of errors about types and relations that a model does not define."""
+
+    type: str = INVALID
+    relation: str = INVALID
+
+
+OF_CHECKS = UndefinedCodes()
+OF_LISTS = UndefinedCodes("type_not_found", "relation_not_found")
+"""Holds those of lists of objects and users."""
+
+
+def find_type(document: OpenFgaDocument, name: str, codes: UndefinedCodes = OF_CHECKS) -> DocumentType:
+    """Returns a type of a model. Raises OpenFgaRefusal."""
+    if name not in document.types:
+        raise OpenFgaRefusal(codes.type, f"type {show_name(name)} is not defined")
+    return document.types[name]
+
+
+def find_relation(
+    document: OpenFgaDocument, of_type: str, relation: str, codes: UndefinedCodes = OF_CHECKS
+) -> DocumentRelation:
     """Returns a relation of a model. Raises OpenFgaRefusal."""
-    declared = document.types.get(of_type)
-    if declared is None:
-        raise OpenFgaRefusal(INVALID, f"type {show_name(of_type)} is not defined")
+    declared = find_type(document, of_type, codes)
     if relation not in declared.relations:
-        raise OpenFgaRefusal(INVALID, f"relation {show_name(relation)} of {show_name(of_type)} is not defined")
+        raise OpenFgaRefusal(codes.relation, f"relation {show_name(relation)} of {show_name(of_type)} is not defined")
     return declared.relations[relation]
 
 
@@ -58,8 +77,8 @@ def require_user(document: OpenFgaDocument, user: NamedUser) -> None:
     """Raises OpenFgaRefusal unless a model defines the type of a user, and its relation if it is a userset."""
     if user.relation:
         find_relation(document, user.type, user.relation)
-    elif user.type not in document.types:
-        raise OpenFgaRefusal(INVALID, f"type {show_name(user.type)} is not defined")
+    else:
+        find_type(document, user.type)
 
 
 def require_writable(document: OpenFgaDocument, key: NamedTupleKey, takes_implicit: bool = False) -> None:

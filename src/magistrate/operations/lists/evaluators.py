@@ -75,11 +75,23 @@ class ListRequest:
         self._model_revision = newest.model_revision
         self._model: Model | None = None
 
+    @property
+    def may_use_bitmaps(self) -> bool:
+        """Returns whether the graph cache may have the rows: it is at the newest revision, sees stored warrants and the
+        model of the store only, and bitmaps are in the order of ids."""
+        request = self.request
+        is_usual = self.sort == "id" and request.now is None and not request.contextual
+        return is_usual and self.ctx.caches.graph.is_enabled
+
+    async def find_model(self) -> Model:
+        """Returns the model of the revision, without what contextual warrants add."""
+        return await self.ctx.caches.models.at(self.revision, self._model_revision)
+
     async def prepare_model(self) -> Model:
         """Returns the model of the revision. Raises InvalidParameter for a contextual warrant that could not be
         written."""
         if self._model is None:
-            self._model = await self.ctx.caches.models.at(self.revision, self._model_revision)
+            self._model = await self.find_model()
             if self.request.contextual:
                 contextual = build_contextual_warrants(self.request.contextual, self.now)
                 self._model, self.overlay = contextual.extend_model(self._model), contextual.overlay
@@ -119,7 +131,7 @@ async def search_few_warrants(search: ListRequest, reader: WarrantReader) -> Sna
     warrants; decision 80), and a second page of it, or one of more rows than are kept, 4.5 times as long over HTTP,
     because they read the warrants of its rows again. Without the reads that are kept for them, a first list of 800 to
     1,200 rows would take 1.2 times as long."""
-    graph = search.ctx.caches.graph.find_graph(search.revision) if _may_use_bitmaps(search) else None
+    graph = search.ctx.caches.graph.find_graph(search.revision) if search.may_use_bitmaps else None
     if graph is None or graph.adjacency.former_lists.note(search.request.query):
         return reader
     recording, work = RecordingReader(reader, graph), limit_work(search.ctx.max_query_work)
@@ -137,7 +149,7 @@ async def search_few_warrants(search: ListRequest, reader: WarrantReader) -> Sna
 
 async def compute_bitmaps(search: ListRequest, reader: WarrantReader) -> Snapshot[Listing] | WarrantReader:
     """Computes the rows with bitmaps, from the graph cache."""
-    if not _may_use_bitmaps(search):
+    if not search.may_use_bitmaps:
         return reader
     ctx, request = search.ctx, search.request
     bitmap_query = BitmapQuery(
@@ -176,14 +188,6 @@ EVALUATORS: Mapping[str, ListEvaluator] = {
     "candidates": check_candidates,
 }
 """Maps what metrics call each evaluator to it, in the order in which they are tried."""
-
-
-def _may_use_bitmaps(search: ListRequest) -> bool:
-    """Returns whether the graph cache may have the rows: it is at the newest revision, sees stored warrants only, and
-    bitmaps are in the order of ids."""
-    request = search.request
-    is_usual = search.sort == "id" and request.now is None and not request.contextual
-    return is_usual and search.ctx.caches.graph.is_enabled
 
 
 async def _begin_search(search: ListRequest, work: Work) -> Run[Findings]:

@@ -23,7 +23,7 @@ from magistrate.operations.checks.decision_log import RequestOrigin
 from magistrate.operations.checks.evaluators import Moment, decide_in_order, list_evaluators
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.openfga.documents import USERSET, CompiledDocument
+from magistrate.operations.openfga.documents import USERSET, CompiledDocument, ModelUse
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.store.contract.new_rows import NewWarrant
 
@@ -68,7 +68,8 @@ async def decide_by_document(
         member = NewWarrant(ObjectRef(userset.type, userset.id), RelationName(userset.relation), subject)
         check, contextual = Check(check.object, check.relation, subject, check.context), (*contextual, member)
     pending = PendingChecks(ctx, [check], ALL_NEEDED, freshness, contextual=_date(contextual, now))
-    moment = ModelMoment(ctx, freshness, replace_model=lambda model: compiled.build_model(model, userset is not None))
+    use = ModelUse.CHECKS if userset is None else ModelUse.USERSETS
+    moment = ModelMoment(ctx, freshness, replace_model=lambda model: compiled.build_model(model, use))
     try:
         decided = await decide_in_order(list_evaluators(moment, None), pending.build_batch(now))
     except MagistrateError:

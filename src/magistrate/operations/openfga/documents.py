@@ -1,7 +1,8 @@
 """Reads the authorization models of OpenFGA's API, and keeps those that are in use."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from enum import Enum
 from functools import partial
 from itertools import count
 from operator import attrgetter
@@ -14,6 +15,12 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import AllowedType, ObjectType
 from magistrate.engine.names import Revision, TypeName
 from magistrate.engine.openfga.documents import OpenFgaDocument, load_document
+from magistrate.engine.openfga.user_lists import (
+    add_named_patterns,
+    add_named_relations,
+    allow_own_usersets,
+    list_own_patterns,
+)
 from magistrate.errors import OpenFgaRefusal
 from magistrate.operations.models.cache import Models
 from magistrate.operations.models.definitions import render_definition
@@ -34,9 +41,19 @@ USERSET = TypeName("openfga userset")
 """Names the type of the subject that stands for a userset (operations/openfga/checks.py). No type can have it."""
 
 
+class ModelUse(Enum):
+    """Says what a model decides by an authorization model: checks as they are, with USERSET, and lists of users and of
+    usersets (engine/openfga/user_lists.py)."""
+
+    CHECKS = "checks"
+    USERSETS = "usersets"
+    USER_LISTS = "user lists"
+    USERSET_LISTS = "userset lists"
+
+
 class CompiledDocument:
-    """Holds an authorization model with its id, the definitions that it has as the model of a store, and up to two
-    models that decide by it: for the newest patterns of warrants that are known, without and with USERSET."""
+    """Holds an authorization model with its id, the definitions that it has as the model of a store, and the models
+    that decide by it, for the newest patterns of warrants that are known."""
 
     __slots__ = ("_models", "definitions", "document", "id", "size")
 
@@ -45,17 +62,21 @@ class CompiledDocument:
         self.document = document
         self.definitions = definitions
         self.size = MIN_BYTES + BYTES_OF_A_CHARACTER * len(document.text)
-        self._models: dict[bool, Model] = {}
+        self._models: dict[ModelUse, Model] = {}
 
-    def build_model(self, of_store: Model, with_usersets: bool) -> Model:
+    def build_model(self, of_store: Model, use: ModelUse) -> Model:
         """Returns the model that decides by this authorization model over the warrants of a store, whose own model is
-        given. With usersets, every relation may be given to USERSET."""
-        model = self._models.get(with_usersets)
+        given."""
+        model = self._models.get(use)
         if model is None or model.revision != of_store.revision:
-            types = map(_allow_usersets, self.document.object_types) if with_usersets else self.document.object_types
-            named = {of_type.name: of_type for of_type in types}
-            model = Model(named, of_store.revision, of_store.patterns | of_store.orphaned)
-            self._models[with_usersets] = model
+            types = {of_type.name: _DERIVED_TYPES[use](of_type) for of_type in self.document.object_types}
+            patterns = of_store.patterns | of_store.orphaned
+            if use is ModelUse.USER_LISTS:
+                patterns = add_named_patterns(patterns)
+            elif use is ModelUse.USERSET_LISTS:
+                patterns = frozenset(patterns) | {*list_own_patterns(types)}
+            model = Model(types, of_store.revision, patterns)
+            self._models[use] = model
         return model
 
 
@@ -64,6 +85,14 @@ def _allow_usersets(of_type: ObjectType) -> ObjectType:
         relation: (*of_type.allowed_types.get(relation, ()), AllowedType(USERSET)) for relation in of_type.relations
     }
     return replace(of_type, allowed_types=allowed)
+
+
+_DERIVED_TYPES: Mapping[ModelUse, Callable[[ObjectType], ObjectType]] = {
+    ModelUse.CHECKS: lambda of_type: of_type,
+    ModelUse.USERSETS: _allow_usersets,
+    ModelUse.USER_LISTS: add_named_relations,
+    ModelUse.USERSET_LISTS: allow_own_usersets,
+}
 
 
 class KeptDocuments:
@@ -129,6 +158,11 @@ class OpenFgaModels:
         if newest is None or of_store is None or of_store.revision != newest.model_revision:
             return None
         return newest
+
+    def is_current(self, compiled: CompiledDocument) -> bool:
+        """Returns whether a model is the newest at the newest revision that checks and lists know."""
+        current = self.current
+        return current is not None and current.compiled.id == compiled.id
 
     async def find_used(self, model_id: str | None) -> tuple[CompiledDocument, bool]:
         """Returns the model with this id, or the newest, and whether it is the model of the store. Raises
