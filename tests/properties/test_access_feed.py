@@ -21,6 +21,7 @@ from magistrate.store.contract.revisions import RevisionId
 from magistrate.wiring.contexts import context_of
 from tests.access import Access, AccessRow
 from tests.databases import PostgresServer
+from tests.properties.example_counts import scale_examples
 from tests.properties.histories import (
     MICROSECONDS_FOR_AN_EXAMPLE,
     Example,
@@ -164,21 +165,21 @@ def sampled_at_every_microsecond(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_on_sqlite_the_feed_is_all_access_at_every_moment(tmp_path: Path) -> None:
-    expect_histories(f"sqlite:///{tmp_path}/m.db", most=30)
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=scale_examples(15))
 
 
 def test_objects_that_are_alike_gain_and_lose_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checked_access, "MIN_ALIKE", 2)
 
-    expect_histories(f"sqlite:///{tmp_path}/m.db", most=30)
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=scale_examples(15))
 
 
 def test_revisions_that_are_too_large_to_be_held_are_read_from_the_log(tmp_path: Path) -> None:
-    expect_histories(f"sqlite:///{tmp_path}/m.db", most=10, is_large=True)
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=scale_examples(5), is_large=True)
 
 
 def test_on_postgresql_the_feed_is_all_access_at_every_moment(postgres: PostgresServer) -> None:
-    expect_histories(postgres.new_url(), most=8)
+    expect_histories(postgres.new_url(), most=scale_examples(5))
 
 
 @pytest.mark.nightly

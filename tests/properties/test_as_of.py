@@ -32,6 +32,7 @@ from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Stamp
 from magistrate.wiring.contexts import context_of
 from tests import oracle, oracle_queries
 from tests.databases import PostgresServer
+from tests.properties.example_counts import scale_examples
 from tests.properties.models import Types, model, question, warrants
 from tests.properties.queries import query
 from tests.running import settings_for
@@ -201,11 +202,11 @@ def expect_histories(url: str, examples: int) -> None:
 
 
 def test_on_sqlite_the_past_is_answered_as_it_was_recorded(tmp_path: Path) -> None:
-    expect_histories(f"sqlite:///{tmp_path}/m.db", examples=120)
+    expect_histories(f"sqlite:///{tmp_path}/m.db", examples=scale_examples(60))
 
 
 def test_on_postgresql_the_past_is_answered_as_it_was_recorded(postgres: PostgresServer) -> None:
-    expect_histories(postgres.new_url(), examples=25)
+    expect_histories(postgres.new_url(), examples=scale_examples(15))
 
 
 @given(st.integers(0, 20))

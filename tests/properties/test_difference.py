@@ -38,6 +38,7 @@ from magistrate.wiring.contexts import context_of
 from tests.access import AccessRow, Difference, difference
 from tests.databases import PostgresServer
 from tests.memory_source import model_of
+from tests.properties.example_counts import scale_examples
 from tests.properties.histories import (
     MICROSECONDS_FOR_AN_EXAMPLE,
     Example,
@@ -231,7 +232,7 @@ def expect_histories(url: str, most: int) -> None:
 
 
 def test_on_sqlite_differences_are_those_of_all_access(tmp_path: Path) -> None:
-    expect_histories(f"sqlite:///{tmp_path}/m.db", most=min(60, settings().max_examples * 3 // 10))
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=scale_examples(30))
 
 
 def test_differences_of_objects_that_are_alike_are_those_of_all_access(
@@ -239,7 +240,7 @@ def test_differences_of_objects_that_are_alike_are_those_of_all_access(
 ) -> None:
     monkeypatch.setattr(checked_access, "MIN_ALIKE", 2)
 
-    expect_histories(f"sqlite:///{tmp_path}/m.db", most=60)
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=scale_examples(30))
 
 
 def test_differences_that_take_many_checks_are_those_of_all_access(
@@ -247,7 +248,7 @@ def test_differences_that_take_many_checks_are_those_of_all_access(
 ) -> None:
     monkeypatch.setattr(search, "MIN_GRAPH_CHECKS", 1)  # for which a graph is read
 
-    expect_histories(f"sqlite:///{tmp_path}/m.db", most=15)
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=scale_examples(8))
 
 
 @pytest.mark.parametrize(("together", "nodes"), [(64, 20_000), (2, 8)])
@@ -259,8 +260,8 @@ def test_differences_that_are_found_with_bitmaps_are_those_of_all_access(
     monkeypatch.setattr(bitmap_comparing, "MIN_BITMAP_NODES", 1)
     monkeypatch.setattr(comparing, "MAX_CHECKED", 1)  # the subject of a narrowing need not exist
 
-    expect_histories(f"sqlite:///{tmp_path}/m.db", most=60)
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=scale_examples(30))
 
 
 def test_on_postgresql_differences_are_those_of_all_access(postgres: PostgresServer) -> None:
-    expect_histories(postgres.new_url(), most=12)
+    expect_histories(postgres.new_url(), most=scale_examples(8))

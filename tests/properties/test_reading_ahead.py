@@ -25,6 +25,7 @@ from magistrate.store.contract.store import Store
 from magistrate.wiring.contexts import context_of
 from tests.databases import PostgresServer
 from tests.memory_source import PLENTY
+from tests.properties.example_counts import scale_examples
 from tests.properties.models import Types, model, oracle_value, question, warrants
 from tests.properties.read_levels import LEVELS, LINKED, asked_about
 from tests.running import settings_for
@@ -113,8 +114,8 @@ def expect_examples(url: str, examples: int) -> None:
 
 
 def test_on_sqlite_reading_ahead_changes_no_answer(tmp_path: Path) -> None:
-    expect_examples(f"sqlite:///{tmp_path}/m.db", examples=min(300, settings().max_examples * 3 // 2))
+    expect_examples(f"sqlite:///{tmp_path}/m.db", examples=scale_examples(150))
 
 
 def test_on_postgresql_reading_ahead_changes_no_answer(postgres: PostgresServer) -> None:
-    expect_examples(postgres.new_url(), examples=60)
+    expect_examples(postgres.new_url(), examples=scale_examples(30))

@@ -26,6 +26,7 @@ from magistrate.store.contract.stored_rows import StoredObject
 from magistrate.wiring.stores import migrate_store, open_store
 from tests.change_log import list_changes
 from tests.databases import PostgresServer
+from tests.properties.example_counts import scale_examples
 from tests.running import settings_for
 
 T = TypeVar("T")
@@ -439,8 +440,8 @@ def run_machine(new_url: Callable[[], str], examples: int) -> None:
 
 
 def test_sqlite_agrees_with_a_dict(tmp_path: Path) -> None:
-    run_machine(lambda: f"sqlite:///{tempfile.mkdtemp(dir=tmp_path)}/m.db", examples=60)
+    run_machine(lambda: f"sqlite:///{tempfile.mkdtemp(dir=tmp_path)}/m.db", examples=scale_examples(30))
 
 
 def test_postgresql_agrees_with_a_dict(postgres: PostgresServer) -> None:
-    run_machine(postgres.new_url, examples=25)
+    run_machine(postgres.new_url, examples=scale_examples(15))

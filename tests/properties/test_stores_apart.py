@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import STORES, new_database_url
+from tests.properties.example_counts import scale_examples
 from tests.running import KEY, Client, running_service, settings_for
 from tests.scenario_files import warrant_body
 
@@ -300,7 +301,9 @@ DRAWN_STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=scale_examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(steps=DRAWN_STEPS, are_alike=st.booleans())
 def test_no_answer_about_one_store_is_given_for_another(
     client: Client, steps: list[tuple[Step, str, tuple[str, str], tuple[int, int]]], are_alike: bool

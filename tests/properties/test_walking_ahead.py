@@ -30,6 +30,7 @@ from magistrate.store.contract.store import Store
 from magistrate.wiring.contexts import context_of
 from tests.databases import PostgresServer
 from tests.memory_source import PLENTY, evaluated, model_of, rows_of
+from tests.properties.example_counts import scale_examples
 from tests.properties.models import Types, model, oracle_value, question, warrants
 from tests.properties.read_levels import LEVELS, LINKED, asked_about
 from tests.properties.time_limits import limited, times
@@ -71,7 +72,7 @@ def walked(known: Model, stored: Sequence[Warrant], asked: Check, now: int) -> b
     return None if decision is None else decision.is_authorized
 
 
-@settings(max_examples=min(1_500, settings().max_examples * 15 // 2))
+@settings(max_examples=scale_examples(500))
 @given(model(), limited(rarely_to_all=True), st.lists(question(), min_size=1, max_size=5), times, st.booleans())
 def test_a_walk_decides_as_an_evaluation_does(
     drawn: Types, stored: list[Warrant], asked: list[Check], now: int, is_warm: bool
@@ -162,8 +163,8 @@ def expect_examples(url: str, examples: int) -> None:
 
 
 def test_on_sqlite_a_walk_decides_as_an_evaluation_does(tmp_path: Path) -> None:
-    expect_examples(f"sqlite:///{tmp_path}/m.db", examples=300)
+    expect_examples(f"sqlite:///{tmp_path}/m.db", examples=scale_examples(150))
 
 
 def test_on_postgresql_a_walk_decides_as_an_evaluation_does(postgres: PostgresServer) -> None:
-    expect_examples(postgres.new_url(), examples=60)
+    expect_examples(postgres.new_url(), examples=scale_examples(30))
