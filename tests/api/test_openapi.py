@@ -37,6 +37,9 @@ CHECKS = [
 
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 SCHEMA.config.max_stream_events = 1  # the first always comes at once
+SCHEMA_WITHOUT_BOUNDS = schemathesis.openapi.from_dict(DOCUMENT)
+"""Generates no request for each bound of each parameter."""
+SCHEMA_WITHOUT_BOUNDS.config.phases.coverage.enabled = False
 
 QUICK = settings(
     max_examples=12,
@@ -123,7 +126,9 @@ def services(
         yield sessions
 
 
-def validate_answers(operation: tuple[str, str], limits: settings, services: dict[str, requests.Session]) -> None:
+def validate_answers(
+    operation: tuple[str, str], limits: settings, services: dict[str, requests.Session], schema: Any = SCHEMA
+) -> None:
     """Sends each generated request to every service, but invalid ones, which are most of them and which are refused
     before a store is read, to one service each, alternating between them.
 
@@ -139,8 +144,8 @@ def validate_answers(operation: tuple[str, str], limits: settings, services: dic
             case.call_and_validate(url, services[url], {"Authorization": f"ApiKey {KEY}"}, CHECKS)
 
     method, path = operation
-    schema = SCHEMA.include(method=method, path=path)
-    [generated] = get_all_tests(schema=schema, test_func=validate, settings=limits, given_kwargs=None)
+    included = schema.include(method=method, path=path)
+    [generated] = get_all_tests(schema=included, test_func=validate, settings=limits, given_kwargs=None)
     assert isinstance(generated, Ok)
     _, send_all = generated.ok()
     send_all()
@@ -156,6 +161,14 @@ def test_no_request_gets_a_server_error_or_an_undocumented_answer(
 @operations_under("/v1/")
 def test_no_request_of_v1_does_either(operation: tuple[str, str], services: dict[str, requests.Session]) -> None:
     """Half of them are those of v2 by another name, the others few handlers by many names."""
+    validate_answers(operation, QUICK, services, SCHEMA_WITHOUT_BOUNDS)
+
+
+@pytest.mark.nightly
+@operations_under("/v1/")
+def test_no_request_of_v1_at_a_bound_does_either(
+    operation: tuple[str, str], services: dict[str, requests.Session]
+) -> None:
     validate_answers(operation, settings(QUICK, max_examples=3), services)
 
 
