@@ -18,7 +18,7 @@ from tests.processes.forked_service import ForkedService
 from tests.running import KEY, Client
 from tests.scenario_files import warrant_body
 
-ROUNDS = pytest.mark.parametrize("rounds", [15, pytest.param(50, marks=pytest.mark.nightly)])
+ROUNDS = pytest.mark.parametrize("rounds", [6, pytest.param(50, marks=pytest.mark.nightly)])
 BATCH = 25
 WRITERS = 2
 REPLACED = 10

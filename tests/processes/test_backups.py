@@ -24,7 +24,7 @@ KILLS, NIGHTLY_KILLS = 6, 50
 WARRANTS = 20_000
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(scope="module", params=STORES)
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -53,12 +53,13 @@ def write_lines(path: Path) -> None:
     path.write_bytes(b"".join(lines))
 
 
-@pytest.fixture
-def filled(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
-    """A database with enough rows for a backup or a restore to take a moment."""
-    url = make_database(kind, tmp_path / "filled", request)
-    write_lines(tmp_path / "lines.jsonl")
-    done("import", tmp_path / "lines.jsonl", "--database-url", url)
+@pytest.fixture(scope="module")
+def filled(kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> str:
+    """A database with enough rows for a backup or a restore to take a moment. No test changes it."""
+    folder = tmp_path_factory.mktemp("filled")
+    url = make_database(kind, folder / "store", request)
+    write_lines(folder / "lines.jsonl")
+    done("import", folder / "lines.jsonl", "--database-url", url)
     return url
 
 

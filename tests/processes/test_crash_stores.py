@@ -18,7 +18,7 @@ from tests.processes.forked_service import ForkedService
 from tests.running import KEY, settings_for
 from tests.waiting import wait_until
 
-ROUNDS, NIGHTLY_ROUNDS = 8, 50
+ROUNDS, NIGHTLY_ROUNDS = 4, 50
 MODEL = {object_type.name for object_type in PREDEFINED_TYPES}
 
 
