@@ -46,6 +46,7 @@ CHANGING = [
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uuid>"),
     (re.compile(r'(Cursor":")[\w-]+'), r"\1<cursor>"),
     (re.compile(r'("token":")[\w.-]+'), r"\1<token>"),
+    (re.compile(r" in [0-9.]+ s \(\d+ lines/s\)"), " in <n> s"),
     (re.compile(r"took (\d+|less than 1) ms"), "took <n> ms"),
     (re.compile(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b"), "<ulid>"),
     (EVENT_ID, "<id of an event>"),
@@ -71,11 +72,12 @@ TRIED = {
     "docs/difference.md": 5,
     "docs/mirror.md": 2,
     "docs/model-testing.md": 2,
+    "docs/tutorial.md": 7,
     "docs/stores.md": 6,
 }
 """Documents whose commands are run, and how many there are at least."""
-EXAMPLE_OF_DOCUMENT = {"docs/agents.md": "agents", "docs/authzen.md": "authzen"}
-"""Documents whose commands need another example than `document-sharing`."""
+EXAMPLE_OF_DOCUMENT = {"docs/agents.md": "agents", "docs/authzen.md": "authzen", "docs/tutorial.md": None}
+"""Documents whose commands need another example than `document-sharing`, or none."""
 OF_THE_PAST = ("docs/history.md", "docs/difference.md")
 """Documents whose commands look back on what `write_history` writes."""
 
@@ -87,6 +89,12 @@ def shown_commands(document: str) -> list[tuple[str, str]]:
     return [
         (command, output) for command, output in pairs if command.startswith(("curl", "printf", "./run magistrate"))
     ]
+
+
+def write_shown_files(document: str, folder: Path) -> None:
+    """Writes the files that a document says to save: those whose first line is a comment with the name."""
+    for name, content in re.findall(r"```\w+\n((?:#|//) [\w.-]+\n)(.*?)```", (ROOT / document).read_text(), re.DOTALL):
+        (folder / name.split()[1]).write_text(name + content)
 
 
 INTERNS = NewWarrant(
@@ -140,13 +148,16 @@ def test_the_commands_of_a_document_answer_what_it_shows(
         (tmp_path / name).write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n')
         (tmp_path / name).chmod(0o755)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    write_shown_files(document, tmp_path)
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAGISTRATE_API_KEY": KEY}
+    path |= {"MAGISTRATE_DATABASE_URL": database_url}  # of commands that open the database themselves
     settings = settings_for(database_url, retention_hours=87_600)
     migrate_store(settings)
     if document in OF_THE_PAST:
         asyncio.run(write_history(settings, monkeypatch))
     else:
-        asyncio.run(prepare_store(settings, read_example(EXAMPLE_OF_DOCUMENT.get(document, "document-sharing"))))
+        example = EXAMPLE_OF_DOCUMENT.get(document, "document-sharing")
+        asyncio.run(prepare_store(settings, None if example is None else read_example(example)))
     answered: list[tuple[str, str]] = []
     session_token = event_id = ""
 
