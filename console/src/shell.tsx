@@ -1,15 +1,9 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { access, findObstacle, key, signOut, type Need } from "./api";
-import { DataPage } from "./pages/data";
-import { HistoryPage } from "./pages/history";
-import { LivePage } from "./pages/live";
-import { ModelPage } from "./pages/model";
-import { ObjectPage } from "./pages/object";
-import { QueriesPage } from "./pages/queries";
-import { ServicePage } from "./pages/service";
+import { loadPages, pages, pagesFault } from "./loaded_pages";
+import type * as Pages from "./pages";
 import { SignIn } from "./pages/sign_in";
-import { TestsPage } from "./pages/tests";
 import { WhyPage } from "./pages/why";
 import { Icon, type IconName } from "./parts/icons";
 import { Busy, Empty, Fault } from "./parts/notice";
@@ -23,22 +17,24 @@ import { changeTheme, theme } from "./theme";
 interface PageEntry {
   title: string;
   icon?: IconName;
-  body: ComponentType;
+  /** Returns its body; of a page that is loaded later, from what was loaded. */
+  body: (loaded: typeof Pages | undefined) => ComponentType | undefined;
   /** What the key needs for the whole page. */
   needs?: Need;
 }
 
 const PAGES: Record<string, PageEntry> = {
-  why: { title: "Why", icon: "why", body: WhyPage },
-  data: { title: "Data", icon: "data", body: DataPage },
-  queries: { title: "Queries", icon: "queries", body: QueriesPage, needs: { scope: "query" } },
-  history: { title: "History", icon: "history", body: HistoryPage, needs: { scope: "events" } },
-  model: { title: "Model", icon: "model", body: ModelPage, needs: { scope: "read", ofAllTypes: true } },
-  tests: { title: "Tests", icon: "tests", body: TestsPage, needs: { scope: "read", ofAllTypes: true } },
-  service: { title: "Service", icon: "service", body: ServicePage },
-  object: { title: "Object", body: ObjectPage },
-  live: { title: "Live", body: LivePage, needs: { scope: "events" } },
+  why: { title: "Why", icon: "why", body: () => WhyPage },
+  data: { title: "Data", icon: "data", body: (loaded) => loaded?.DataPage },
+  queries: { title: "Queries", icon: "queries", body: (loaded) => loaded?.QueriesPage, needs: { scope: "query" } },
+  history: { title: "History", icon: "history", body: (loaded) => loaded?.HistoryPage, needs: { scope: "events" } },
+  model: { title: "Model", icon: "model", body: (loaded) => loaded?.ModelPage, needs: { scope: "read", ofAllTypes: true } },
+  tests: { title: "Tests", icon: "tests", body: (loaded) => loaded?.TestsPage, needs: { scope: "read", ofAllTypes: true } },
+  service: { title: "Service", icon: "service", body: (loaded) => loaded?.ServicePage },
+  object: { title: "Object", body: (loaded) => loaded?.ObjectPage },
+  live: { title: "Live", body: (loaded) => loaded?.LivePage, needs: { scope: "events" } },
 };
+const LATER_MS = 500;
 /** The page in the navigation that another one belongs to. */
 const BELONGS: Record<string, string> = { object: "data", live: "history" };
 
@@ -52,6 +48,12 @@ export function Shell() {
   useEffect(() => {
     if (isSignedIn) void loadObjectTypes();
   }, [isSignedIn, asOf.value]);
+
+  // The other pages are loaded while nothing else is, so that they open at once.
+  useEffect(() => {
+    if (page !== "why") void loadPages();
+    else if (access.value) setTimeout(() => void loadPages(), LATER_MS);
+  }, [page, access.value]);
 
   useEffect(() => {
     const title = isSignedIn ? (entry?.title ?? "Not found") : "Sign in";
@@ -86,13 +88,18 @@ function SignedIn({ entry }: { entry: PageEntry | undefined }) {
     return schemaFault.value ? <Fault fault={schemaFault.value} retry={loadObjectTypes} /> : <Busy what="Signing in" />;
   }
   if (!entry) return <NotFound />;
+  const Body = entry.body(pages.value);
   return entry.needs && findObstacle(entry.needs) ? (
     <div class="wide">
       <h1>{entry.title}</h1>
       <Permitted needs={entry.needs}>{null}</Permitted>
     </div>
+  ) : Body ? (
+    <Body />
+  ) : pagesFault.value ? (
+    <Fault fault={pagesFault.value} retry={() => location.reload()} />
   ) : (
-    <entry.body />
+    <Busy what="Loading the page" />
   );
 }
 

@@ -49,6 +49,17 @@ async def test_hostile_names_and_metas_are_shown_as_text(console: Console, servi
         service.delete_json("/v2/objects", [{"objectType": "document", "objectId": STRANGE_ID}])
 
 
+async def test_a_page_that_cannot_be_loaded_says_so(console: Console) -> None:
+    await console.page.route("**/pages.js", lambda route: route.abort())
+    await console.start("data")
+
+    await expect(console.page.get_by_role("alert")).to_contain_text("This page could not be loaded")
+    await console.page.unroute("**/pages.js")
+    await console.page.get_by_role("button", name="Try again").click()
+
+    await expect(console.page.get_by_role("heading", name="Data")).to_be_visible()
+
+
 LISTS = ("objects", "warrants", "object-types", "resource-events", "access-events", "query", "difference")
 
 

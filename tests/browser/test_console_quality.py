@@ -118,6 +118,7 @@ def test_the_package_contains_the_console() -> None:
         "console.js",
         "icon.svg",
         "index.html",
+        "pages.js",
         "reference.css",
         "reference.js",
         "workbench.js",

@@ -35,6 +35,7 @@ the page itself, no other origin, no frame, and no text that becomes markup."""
 _FILES = (
     (CONSOLE_PATH, "index.html", "The console, for browsers", "text/html; charset=utf-8"),
     (f"{CONSOLE_PATH}/console.js", "console.js", "Its script", "text/javascript; charset=utf-8"),
+    (f"{CONSOLE_PATH}/pages.js", "pages.js", "Its pages besides the first", "text/javascript; charset=utf-8"),
     (f"{CONSOLE_PATH}/workbench.js", "workbench.js", "Its editor of models", "text/javascript; charset=utf-8"),
     (f"{CONSOLE_PATH}/console.css", "console.css", "Its style", "text/css; charset=utf-8"),
     (f"{CONSOLE_PATH}/icon.svg", "icon.svg", "Its icon", "image/svg+xml"),
