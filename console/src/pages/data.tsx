@@ -12,6 +12,7 @@ import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
 import { ChangeButton, Obstacle } from "../parts/permission";
 import { Table } from "../parts/table";
+import { NewObject } from "../parts/object_dialogs";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
 import { adjust, go, link, route } from "../route";
@@ -23,8 +24,7 @@ const FIRST_PAGE = { next: undefined, prev: undefined };
 
 export function DataPage() {
   const isWarrants = route.value.parameters.show === "warrants";
-  const [isCreating, setCreating] = useState(false);
-  const [isImporting, setImporting] = useState(false);
+  const [open, setOpen] = useState<"object" | "warrant" | "file">();
   const [done, setDone] = useState("");
   return (
     <div class="wide">
@@ -40,10 +40,13 @@ export function DataPage() {
         </nav>
         <div class="actions">
           <Obstacle needs={WRITE} />
-          <ChangeButton needs={WRITE} class="quiet" onClick={() => setImporting(true)}>
+          <ChangeButton needs={WRITE} class="quiet" onClick={() => setOpen("file")}>
             Import a file…
           </ChangeButton>
-          <ChangeButton needs={WRITE} class="primary" onClick={() => setCreating(true)}>
+          <ChangeButton needs={WRITE} class="quiet" onClick={() => setOpen("object")}>
+            New object
+          </ChangeButton>
+          <ChangeButton needs={WRITE} class="primary" onClick={() => setOpen("warrant")}>
             <Icon name="plus" />
             New warrant
           </ChangeButton>
@@ -55,8 +58,9 @@ export function DataPage() {
         </Notice>
       )}
       {isWarrants ? <Warrants turn={done} onDone={setDone} /> : <Objects turn={done} />}
-      {isCreating && <NewWarrant onDone={setDone} onClose={() => setCreating(false)} />}
-      {isImporting && <ImportFile onDone={setDone} onClose={() => setImporting(false)} />}
+      {open === "object" && <NewObject type={route.value.parameters.type} onClose={() => setOpen(undefined)} />}
+      {open === "warrant" && <NewWarrant onDone={setDone} onClose={() => setOpen(undefined)} />}
+      {open === "file" && <ImportFile onDone={setDone} onClose={() => setOpen(undefined)} />}
     </div>
   );
 }

@@ -10,12 +10,14 @@ import { ContextField } from "../parts/context";
 import { Pager } from "../parts/pager";
 import { ChangeButton, Obstacle, Permitted } from "../parts/permission";
 import { AccessMatrix, MatrixLegend } from "../parts/access_matrix";
+import { DeleteObject, EditMeta, RenameObject } from "../parts/object_dialogs";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
 import { readRows } from "../query";
 import type { QueryRow } from "../query_row";
 import { adjust, asOf, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
+import { pathOf } from "../stored_object";
 
 const PAGE_SIZE = 50;
 /** How many relations of subjects are read before people want more. */
@@ -34,7 +36,7 @@ type Tab = keyof typeof TABS;
 export function ObjectPage() {
   const { name = "", tab } = route.value.parameters;
   const object = readObject(name);
-  const [isCreating, setCreating] = useState(false);
+  const [open, setOpen] = useState<"warrant" | "meta" | "rename" | "delete">();
   const [done, setDone] = useState("");
   if (!object) {
     return (
@@ -57,7 +59,20 @@ export function ObjectPage() {
         </h1>
         <div class="actions">
           <Obstacle needs={WRITE} />
-          <ChangeButton needs={WRITE} class="primary" onClick={() => setCreating(true)}>
+          {object.objectId !== "*" && (
+            <>
+              <ChangeButton needs={WRITE} class="quiet" onClick={() => setOpen("meta")}>
+                Edit meta…
+              </ChangeButton>
+              <ChangeButton needs={WRITE} class="quiet" onClick={() => setOpen("rename")}>
+                Rename…
+              </ChangeButton>
+              <ChangeButton needs={WRITE} class="quiet" onClick={() => setOpen("delete")}>
+                Delete…
+              </ChangeButton>
+            </>
+          )}
+          <ChangeButton needs={WRITE} class="primary" onClick={() => setOpen("warrant")}>
             <Icon name="plus" />
             New warrant
           </ChangeButton>
@@ -83,19 +98,22 @@ export function ObjectPage() {
       ) : (
         <WarrantsOf object={object} isSubject={shown === "to"} turn={done} onDone={setDone} />
       )}
-      {isCreating && (
+      {open === "warrant" && (
         <NewWarrant
           {...(shown === "who" || shown === "on" ? { object: name } : { subject: name })}
           onDone={setDone}
-          onClose={() => setCreating(false)}
+          onClose={() => setOpen(undefined)}
         />
       )}
+      {open === "meta" && <EditMeta object={object} onDone={setDone} onClose={() => setOpen(undefined)} />}
+      {open === "rename" && <RenameObject object={object} onClose={() => setOpen(undefined)} />}
+      {open === "delete" && <DeleteObject object={object} onDone={setDone} onClose={() => setOpen(undefined)} />}
     </div>
   );
 }
 
 function Stored({ object, turn }: { object: ObjectName; turn: string }) {
-  const path = `v2/objects/${encodeURIComponent(object.objectType)}/${encodeURIComponent(object.objectId)}`;
+  const path = pathOf(object);
   const isHidden = onlyTypes.value?.includes(object.objectType) === false;
   const loaded = useLoaded(
     isHidden ? undefined : (signal) => read<StoredObject>(path, { query: { asOf: asOf.value }, signal }),

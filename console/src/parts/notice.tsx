@@ -48,7 +48,10 @@ function nameParameter({ message, parameter }: Refused): string {
   return parameter && /^(must|can|cannot|is|has) /.test(message) ? `${parameter} ${message}` : message;
 }
 
+/** Matches a message that begins with a word. What looks like a name, such as `user:kim` or `objectId`, keeps its case. */
+const WORD = /^[a-z]+(?![\w:#@*/-])/;
+
 function sentence(text: string): string {
   const ended = /[.!?]$/.test(text) ? text : `${text}.`;
-  return ended.charAt(0).toUpperCase() + ended.slice(1);
+  return WORD.test(ended) ? ended.charAt(0).toUpperCase() + ended.slice(1) : ended;
 }
