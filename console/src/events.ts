@@ -2,13 +2,12 @@
 
 import { read, send, urlOf, type Query } from "./api";
 import { EventStream, type StreamListener } from "./stream";
-import { Timeline, type ReadEvents } from "./timeline";
+import { Timeline, type ReadEvents, type TimelineFilter } from "./timeline";
 
 const readEvents: ReadEvents = (path, request, signal) => read(path, { query: { ...request }, signal });
 
-/** With a type, these are the changes of objects of this type and of warrants on them. */
-export function openTimeline(type: string | undefined): Timeline {
-  return new Timeline(readEvents, type);
+export function openTimeline(filter: TimelineFilter = {}): Timeline {
+  return new Timeline(readEvents, filter);
 }
 
 /** Makes a stream of the events of a path, to be started. An EventSource cannot send the key, so each has a ticket. */

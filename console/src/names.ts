@@ -80,7 +80,15 @@ export function quoteObject(object: ObjectName): string {
   return object.objectId.includes(",") ? `${object.objectType}:"${object.objectId}"` : writeObject(object);
 }
 
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const MOMENT = new Intl.DateTimeFormat(undefined, {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "numeric",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+});
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
 export function showTime(text: string, format = TIME): string {
@@ -88,7 +96,7 @@ export function showTime(text: string, format = TIME): string {
   return Number.isNaN(time.getTime()) ? text : format.format(time);
 }
 
-/** Returns a time with its seconds. */
+/** Returns a time with its seconds and its zone. */
 export function showMoment(text: string): string {
   return showTime(text, MOMENT);
 }

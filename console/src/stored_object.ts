@@ -2,7 +2,8 @@
 
 import { Refused, send, write } from "./api";
 import type { StoredObject } from "./completion";
-import { keyOf, writeObject, writeWarrant, type ObjectName, type Warrant } from "./names";
+import { writeWithPolicy } from "./explanation";
+import { keyOf, writeObject, type ObjectName, type Warrant } from "./names";
 import type { Page } from "./schema";
 
 const PAGE_SIZE = 1000;
@@ -48,7 +49,7 @@ export async function readNaming(object: ObjectName, signal?: AbortSignal): Prom
       token ??= page.token;
       for (const warrant of page.value.results) {
         // A filter by an id finds warrants with a wildcard, too.
-        if (names(warrant, object)) found.set(writeWarrant(warrant) + (warrant.policy ?? ""), warrant);
+        if (names(warrant, object)) found.set(writeWithPolicy(warrant), warrant);
       }
       nextCursor = page.value.nextCursor;
     } while (nextCursor && found.size <= MOST_WARRANTS);

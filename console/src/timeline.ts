@@ -1,6 +1,7 @@
 /** Reads the events of changes, newest first, and groups them by the revision that made them. */
 
 import { describeChange, type Change } from "./changes";
+import type { ObjectName } from "./names";
 import type { Page } from "./schema";
 
 export interface ResourceEvent {
@@ -48,12 +49,26 @@ export interface EventsRequest {
   limit: number;
   kind?: "object";
   resourceType?: string;
+  resourceId?: string;
   objectType?: string;
+  objectId?: string;
+  subjectType?: string;
+  subjectId?: string;
   type?: string;
   /** The times of the first and the last event, in microseconds. */
   since?: number;
   until?: number;
   nextCursor?: string;
+}
+
+/** Says which changes are listed; all if it is empty. */
+export interface TimelineFilter {
+  /** Only objects of this type and warrants on them. */
+  type?: string;
+  /** Only this object and warrants that name it. */
+  object?: ObjectName;
+  /** Only changes until this time, in microseconds. */
+  until?: number;
 }
 
 /** Reads a page of a list of events of the service, newest first. */
@@ -65,13 +80,16 @@ class EventList {
   readonly events: ChangeEvent[] = [];
   private window: { since?: number; until?: number; nextCursor?: string } | undefined;
   /** All events from this time on have been read. */
-  private since = Infinity;
+  private since: number;
 
   constructor(
     private readonly path: string,
     private readonly filter: Omit<EventsRequest, "limit">,
     private readonly readEvents: ReadEvents,
-  ) {}
+    until = Infinity,
+  ) {
+    this.since = until + 1;
+  }
 
   needsPage(since: number): boolean {
     return this.events.length === 0 && (this.window !== undefined || this.since > since);
@@ -101,14 +119,21 @@ export class Timeline {
   private readonly lists: EventList[];
   private readonly revisions: Revision[] = [];
   private since = -Infinity;
+  /** The ids of the events of the last revision. */
+  private ids = new Set<string>();
 
-  /** With a type, these are the changes of objects of this type and of warrants on them. */
-  constructor(readEvents: ReadEvents, type?: string) {
-    const access = (kind: string) => new EventList("v2/access-events", { type: kind, objectType: type }, readEvents);
-    // Without a kind, definitions are resources, too, of types that an object may have as well.
-    const resources = type === undefined ? {} : ({ resourceType: type, kind: "object" } as const);
-    this.leader = access("access_granted");
-    this.lists = [this.leader, new EventList("v2/resource-events", resources, readEvents), access("access_revoked")];
+  constructor(readEvents: ReadEvents, filter: TimelineFilter = {}) {
+    const { until } = filter;
+    const access = (kind: string, named: Partial<EventsRequest>) =>
+      new EventList("v2/access-events", { type: kind, ...named }, readEvents, until);
+    const [first = {}, ...others] = nameWarrants(filter);
+    this.leader = access("access_granted", first);
+    this.lists = [
+      this.leader,
+      new EventList("v2/resource-events", nameResources(filter), readEvents, until),
+      access("access_revoked", first),
+      ...others.flatMap((one) => [access("access_granted", one), access("access_revoked", one)]),
+    ];
   }
 
   /** Returns all revisions so far with up to that many further ones, and whether there are more. Reads one page of each
@@ -145,7 +170,9 @@ export class Timeline {
   private add(event: ChangeEvent, wanted: number): boolean {
     const last = this.revisions.at(-1);
     if (last?.token === event.token) {
-      last.events.push(event);
+      // A warrant that names an object as object and as subject is in two lists.
+      if (!this.ids.has(event.id)) last.events.push(event);
+      this.ids.add(event.id);
       return true;
     }
     if (last) {
@@ -155,6 +182,7 @@ export class Timeline {
     if (this.revisions.length >= wanted) return false;
     const { token, createdAt, actor } = event;
     this.revisions.push({ token, createdAt, actor, events: [event], isPartial: true });
+    this.ids = new Set([event.id]);
     return true;
   }
 
@@ -171,6 +199,22 @@ export class Timeline {
     }
     return newest;
   }
+}
+
+/** Returns the filters of the lists of warrants: all together have those that are wanted. */
+function nameWarrants({ type, object }: TimelineFilter): Partial<EventsRequest>[] {
+  if (!object) return [{ objectType: type }];
+  const { objectType, objectId } = object;
+  return [
+    { objectType, objectId },
+    { subjectType: objectType, subjectId: objectId },
+  ];
+}
+
+/** Returns the filter of resources. Without a kind, definitions are resources, too, of types that an object may have. */
+function nameResources({ type, object }: TimelineFilter): Partial<EventsRequest> {
+  if (object) return { kind: "object", resourceType: object.objectType, resourceId: object.objectId };
+  return type === undefined ? {} : { kind: "object", resourceType: type };
 }
 
 /** Returns what a revision did, in a few words. */
@@ -203,14 +247,14 @@ const VERBS: Record<ChangeEvent["type"], Change["verb"]> = {
 };
 
 /** Returns the time of an event as the service counts it: a Date has milliseconds. It leaves out a fraction of zero. */
-function microsecondsOf(event: ChangeEvent): number {
+export function microsecondsOf(event: { createdAt: string }): number {
   const [seconds = "", fraction = ""] = event.createdAt.replace("Z", "").split(".");
   return Date.parse(`${seconds}Z`) * 1000 + Number(fraction.padEnd(6, "0"));
 }
 
 /** Returns the number of the revision of an event, with which its id begins, in 8 bytes. Revisions that were written at
  * once may have the same time. */
-function revisionOf({ id }: ChangeEvent): number {
+export function revisionOf({ id }: ChangeEvent): number {
   const bytes = atob(id.slice(0, 12).replaceAll("-", "+").replaceAll("_", "/"));
   return [...bytes.slice(0, 8)].reduce((number, byte) => number * 256 + byte.charCodeAt(0), 0);
 }

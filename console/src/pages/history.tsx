@@ -1,18 +1,30 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, onlyTypes } from "../api";
+import { completeObject } from "../completion";
 import { openTimeline } from "../events";
-import { showTime } from "../names";
-import { ChangeLines } from "../parts/change_line";
-import { Gained } from "../parts/gained";
+import { readObject } from "../names";
+import { CompletedField } from "../parts/field";
+import { Filters } from "../parts/filters";
 import { HistoryTabs } from "../parts/history_tabs";
-import { Busy, Empty, Fault } from "../parts/notice";
-import { adjust, asOf, link, route } from "../route";
-import { isAccess, toChange, type Revision } from "../timeline";
+import { Busy, Empty, Fault, Notice } from "../parts/notice";
+import { RevisionPart } from "../parts/revision";
+import { Time } from "../parts/time";
+import { adjust, link, route } from "../route";
+import { listTypes } from "../schema";
+import { microsecondsOf, type Revision, type TimelineFilter } from "../timeline";
 
 const PAGE_SIZE = 25;
+/** How many changes are looked at for those of one actor before people say to go on. */
+const MOST_SEARCHED = 500;
 
 export function HistoryPage() {
-  const type = route.value.parameters.type ?? onlyTypes.value?.[0];
+  const { type = onlyTypes.value?.[0], object = "", actor = "", until } = route.value.parameters;
+  const [done, setDone] = useState({ message: "", count: 0 });
+  const named = readObject(object);
+  const filter: TimelineFilter = {
+    ...(named ? { object: named } : { type }),
+    ...(until ? { until: lastMicrosecond(until) } : {}),
+  };
   return (
     <div class="history">
       <div class="heading">
@@ -21,21 +33,51 @@ export function HistoryPage() {
       </div>
       <p class="lead">
         Every change of the model, the objects and the warrants, with who made it. Open one to see who gained and who lost
-        access.
+        access, or revert it.
       </p>
-      {onlyTypes.value && <TypeChoice types={onlyTypes.value} type={type} />}
-      <Changes type={type} key={type} />
+      <HistoryFilters type={type} object={object} actor={actor} until={until} />
+      {done.message && (
+        <Notice>
+          <p>{done.message}</p>
+        </Notice>
+      )}
+      <Changes
+        key={JSON.stringify([filter, actor, done.count])}
+        filter={filter}
+        actor={actor}
+        onDone={(message) => setDone(({ count }) => ({ message, count: count + 1 }))}
+      />
     </div>
   );
 }
 
-/** Lets those choose a type whose key is limited to some: it reads the events of one at a time. */
-function TypeChoice({ types, type }: { types: string[]; type: string | undefined }) {
+/** Returns the end of what a time stands for: a link has it to the microsecond, a field to the second. */
+function lastMicrosecond(text: string): number {
+  return text.endsWith("Z") ? microsecondsOf({ createdAt: text }) : Date.parse(text) * 1000 + 999_999;
+}
+
+interface FilterProperties {
+  type: string | undefined;
+  object: string;
+  actor: string;
+  until: string | undefined;
+}
+
+function HistoryFilters({ type, object, actor, until }: FilterProperties) {
+  const [given, setGiven] = useState(object);
+  useEffect(() => setGiven(object), [object]);
+  const types = onlyTypes.value ?? listTypes();
+  const isFiltered = Boolean((type && !onlyTypes.value) || object || actor || until);
+  const set = (name: string, value: string) => adjust({ [name]: value.trim() || undefined, moment: undefined });
   return (
-    <div class="filters">
+    <Filters
+      count={[onlyTypes.value ? "" : type, object, actor, until].filter(Boolean).length}
+      onSubmit={() => set("object", given)}
+    >
       <div class="field">
         <label for="type">Type</label>
-        <select id="type" value={type} onChange={(event) => adjust({ type: event.currentTarget.value })}>
+        <select id="type" value={object ? "" : (type ?? "")} disabled={object !== ""} onChange={(event) => set("type", event.currentTarget.value)}>
+          {!onlyTypes.value && <option value="">all</option>}
           {types.map((each) => (
             <option key={each} value={each}>
               {each}
@@ -43,25 +85,94 @@ function TypeChoice({ types, type }: { types: string[]; type: string | undefined
           ))}
         </select>
       </div>
-    </div>
+      {!onlyTypes.value && (
+        <CompletedField
+          label="Object"
+          placeholder="any"
+          value={given}
+          complete={completeObject}
+          onInput={(text) => {
+            setGiven(text);
+            if (text === "") set("object", "");
+          }}
+          onChoose={(text) => set("object", text)}
+        />
+      )}
+      <div class="field">
+        <label for="actor">Made by</label>
+        <input
+          id="actor"
+          type="search"
+          class="code"
+          placeholder="anybody"
+          value={actor}
+          onChange={(event) => set("actor", event.currentTarget.value)}
+        />
+      </div>
+      <div class="field">
+        <label for="until">Until</label>
+        <input
+          id="until"
+          type="datetime-local"
+          step="1"
+          value={until ? writeLocal(until) : ""}
+          onChange={(event) => set("until", event.currentTarget.value)}
+        />
+      </div>
+      <button type="submit" class="quiet">
+        Filter
+      </button>
+      {isFiltered && (
+        <a class="quiet-link" href={link("history")}>
+          All changes
+        </a>
+      )}
+    </Filters>
   );
 }
 
-function Changes({ type }: { type: string | undefined }) {
-  const timeline = useRef(openTimeline(type));
-  const [revisions, setRevisions] = useState<Revision[]>();
-  const [hasMore, setMore] = useState(false);
+/** Returns a time as its field has it: of this place, without a zone. */
+function writeLocal(text: string): string {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) return "";
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+interface ChangesProperties {
+  filter: TimelineFilter;
+  actor: string;
+  onDone: (message: string) => void;
+}
+
+interface Found {
+  revisions: Revision[];
+  hasMore: boolean;
+  /** When the last change was made that was looked at. */
+  searchedTo: string | undefined;
+}
+
+function Changes({ filter, actor, onDone }: ChangesProperties) {
+  const timeline = useRef(openTimeline(filter));
+  const [found, setFound] = useState<Found>();
   const [fault, setFault] = useState<Refused>();
   const [wanted, setWanted] = useState(1);
 
+  async function readMore(signal: AbortSignal): Promise<Found> {
+    let searched = 0;
+    for (;;) {
+      const { revisions, hasMore } = await timeline.current.readMore(PAGE_SIZE, signal);
+      searched += PAGE_SIZE;
+      const matching = revisions.filter((one) => !actor || (one.actor ?? "unknown").includes(actor));
+      if (!hasMore || matching.length >= wanted * PAGE_SIZE || searched >= MOST_SEARCHED || !actor) {
+        return { revisions: matching, hasMore, searchedTo: revisions.at(-1)?.createdAt };
+      }
+    }
+  }
+
   useEffect(() => {
     const aborter = new AbortController();
-    timeline.current.readMore(PAGE_SIZE, aborter.signal).then(
-      (found) => {
-        if (aborter.signal.aborted) return;
-        setRevisions(found.revisions);
-        setMore(found.hasMore);
-      },
+    readMore(aborter.signal).then(
+      (more) => !aborter.signal.aborted && setFound(more),
       (refused: unknown) => {
         if (aborter.signal.aborted) return;
         if (!(refused instanceof Refused)) throw refused;
@@ -71,57 +182,40 @@ function Changes({ type }: { type: string | undefined }) {
     return () => aborter.abort();
   }, [wanted]);
 
+  const isFiltered = Boolean(filter.type || filter.object || filter.until || actor);
   return (
     <>
       {fault && <Fault fault={fault} />}
-      {!revisions && !fault && <Busy what="Reading changes" />}
-      {revisions?.length === 0 && (
-        <Empty title="Nothing has been changed yet.">
-          <p>What you write is listed here, as long as events are kept.</p>
+      {!found && !fault && <Busy what="Reading changes" />}
+      {found?.revisions.length === 0 && (
+        <Empty title={isFiltered ? "No change has all of this." : "Nothing has been changed yet."}>
+          <p>
+            {isFiltered ? "Changes are listed as long as events are kept." : "What you write is listed here, as long as events are kept."}
+          </p>
         </Empty>
       )}
       <ol class="timeline">
-        {revisions?.map((revision) => (
-          <RevisionPart key={revision.token} revision={revision} />
+        {found?.revisions.map((revision) => (
+          <RevisionPart
+            key={revision.token}
+            revision={revision}
+            isComplete={!filter.type && !filter.object}
+            onDone={onDone}
+          />
         ))}
       </ol>
-      {hasMore && (
-        <button type="button" class="quiet" onClick={() => setWanted((count) => count + 1)}>
-          Earlier changes
-        </button>
+      {found?.hasMore && (
+        <div class="actions">
+          <button type="button" class="quiet" onClick={() => setWanted((count) => count + 1)}>
+            Earlier changes
+          </button>
+          {actor && found.searchedTo && (
+            <span class="hint">
+              Looked at all changes since <Time time={found.searchedTo} isExact />.
+            </span>
+          )}
+        </div>
       )}
     </>
   );
-}
-
-function RevisionPart({ revision }: { revision: Revision }) {
-  const [isOpen, setOpen] = useState(false);
-  const { token, createdAt, actor } = revision;
-  // Warrants first: the objects that are created with them say less.
-  const events = [...revision.events.filter(isAccess), ...revision.events.filter((event) => !isAccess(event))];
-  return (
-    <li aria-current={token === asOf.value ? "time" : undefined}>
-      <div class="revision-head">
-        <time dateTime={createdAt}>{showTime(createdAt)}</time>
-        <span class="actor">{actor ?? "unknown"}</span>
-        <a href={link("data", { at: token })}>
-          As of that time<span class="sr">, {showTime(createdAt)}</span>
-        </a>
-      </div>
-      <ChangeLines changes={events.map(toChange)} />
-      {revision.isPartial && <p class="hint">This change has more than the {events.length} events that are read so far.</p>}
-      {!onlyTypes.value && (
-        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>Who gained, who lost</summary>
-          {isOpen && <GainedIn revision={revision} />}
-        </details>
-      )}
-    </li>
-  );
-}
-
-function GainedIn({ revision: { before, token, isPartial } }: { revision: Revision }) {
-  if (isPartial) return <p class="hint">Read earlier changes first: what was before this one is not known yet.</p>;
-  if (!before) return <p class="hint">This is the first change that is kept: there is nothing to compare it with.</p>;
-  return <Gained before={before} token={token} />;
 }

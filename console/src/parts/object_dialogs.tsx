@@ -1,8 +1,9 @@
 import { useRef, useState } from "preact/hooks";
 import { Refused, write } from "../api";
 import { completeType, type StoredObject } from "../completion";
+import { writeWithPolicy } from "../explanation";
 import { useLoaded } from "../loading";
-import { keyOf, writeObject, writeWarrant, type ObjectName, type Warrant } from "../names";
+import { keyOf, writeObject, type ObjectName, type Warrant } from "../names";
 import { go } from "../route";
 import { MOST_WARRANTS, pathOf, readMeta, readNaming, readStored, renameObject, sayChanged, writeIfSame } from "../stored_object";
 import { Confirm } from "./confirm";
@@ -187,8 +188,8 @@ function Named({ warrants, isCut, verb }: NamedProperties) {
       </p>
       <ul class="changes">
         {warrants.slice(0, SHOWN_WARRANTS).map((warrant) => (
-          <li key={writeWarrant(warrant) + (warrant.policy ?? "")}>
-            <span class={`verb ${verb}`}>{verb}</span> <code>{writeWarrant(warrant)}</code>
+          <li key={writeWithPolicy(warrant)}>
+            <span class={`verb ${verb}`}>{verb}</span> <code>{writeWithPolicy(warrant)}</code>
           </li>
         ))}
         {warrants.length > SHOWN_WARRANTS && <li class="hint">and {(warrants.length - SHOWN_WARRANTS).toLocaleString()} more</li>}

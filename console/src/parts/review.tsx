@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { Refused } from "../api";
 import { useLoaded } from "../loading";
-import type { ChangedLine } from "../model/changed_lines";
 import { reviewModel, saveModel, type NameChanges, type Review, type StoredModel } from "../model/stored";
 import { writeWarrant } from "../names";
+import { ChangedLines } from "./changed_lines";
 import { Confirm } from "./confirm";
 import { AccessChanges } from "./effect";
 import { Busy, Fault, Notice } from "./notice";
@@ -95,7 +95,7 @@ function Changes({ review }: { review: Review }) {
         <NameLines kind="object type" changes={plan.objectTypes} />
         <NameLines kind="policy" changes={plan.policies} />
       </ul>
-      {lines ? <Lines lines={lines} /> : <p class="hint">The texts are too long to be compared line by line.</p>}
+      {lines ? <ChangedLines lines={lines} /> : <p class="hint">The texts are too long to be compared line by line.</p>}
     </>
   );
 }
@@ -120,22 +120,6 @@ function NameLines({ kind, changes }: { kind: string; changes: NameChanges }) {
         )),
       )}
     </>
-  );
-}
-
-const SIGN_WORDS = { "+": "added: ", "-": "removed: ", " ": "" };
-
-function Lines({ lines }: { lines: ChangedLine[] }) {
-  return (
-    <div class="changed-lines" tabIndex={0} role="region" aria-label="Changed lines">
-      {lines.map(({ sign, text }, place) => (
-        <div key={place} class={sign === "+" ? "added" : sign === "-" ? "removed" : undefined}>
-          <span aria-hidden="true">{sign} </span>
-          <span class="sr">{SIGN_WORDS[sign]}</span>
-          {text}
-        </div>
-      ))}
-    </div>
   );
 }
 

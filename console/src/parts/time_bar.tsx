@@ -112,7 +112,7 @@ function OpenBar({ at }: { at: string | undefined }) {
 }
 
 async function readPoints(aborted: AbortSignal): Promise<Revision[]> {
-  return (await openTimeline(onlyTypes.value?.[0]).readMore(MOST_REVISIONS, aborted)).revisions.reverse();
+  return (await openTimeline({ type: onlyTypes.value?.[0] }).readMore(MOST_REVISIONS, aborted)).revisions.reverse();
 }
 
 function TimeField() {
