@@ -1,7 +1,11 @@
 """The page Model of the console: the model is edited, drawn, reviewed and saved."""
 
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Locator, expect
 
 from tests.browser.console_pages import Console
 from tests.browser.console_places import model_of
@@ -9,6 +13,7 @@ from tests.running import Client
 
 pytestmark = pytest.mark.anyio
 BLOCKED = "    relation blocked\n"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 async def test_a_mistake_in_the_model_is_shown_at_its_line(console: Console, service: Client) -> None:
@@ -38,6 +43,92 @@ async def test_the_graph_follows_the_cursor_and_leads_to_lines(console: Console)
 
     await expect(chosen).to_contain_text("can-share")
     await expect(console.page.locator(".cm-activeLine")).to_contain_text("relation can-share")
+
+
+MANY_TYPES = "version 1.0\n\ntype user\n" + "".join(
+    f"\ntype t{number}\n    relation parent [{f't{number // 3}' if number else 'user'}]\n    relation viewer [user]\n"
+    for number in range(40)
+)
+
+
+async def test_a_large_graph_can_be_read_searched_and_saved(console: Console, tmp_path: Path) -> None:
+    page = console.page
+    await page.set_viewport_size({"width": 1400, "height": 900})
+    await console.start("model")
+    await console.write_model(MANY_TYPES)
+    names = page.locator(".graph .type-name")
+    await expect(names).to_have_count(41)
+    await expect(page.get_by_text("All 41 types together would be too small to read")).to_be_visible()
+
+    assert await smallest_text(console) >= 10
+    await console.field("Find").fill("t39")
+    await page.get_by_role("option", name="t39#viewer").click()
+    await expect(page.locator(".graph .chosen")).to_have_text(re.compile("viewer"))
+    assert await is_within(page.locator(".graph .chosen"), page.locator(".graph"))
+    await page.get_by_label("Show").select_option("t13")
+    await expect(names).to_have_text(["user", "t4", "t13", "t39"])
+    await page.get_by_role("button", name="Types only").click()
+    await expect(page.locator(".graph .row")).to_have_count(0)
+    assert await smallest_text(console) >= 10
+    async with page.expect_download() as saving:
+        await page.get_by_role("button", name="Save SVG").click()
+    await (await saving.value).save_as(tmp_path / "model.svg")
+
+    texts = [one.text for one in ElementTree.parse(tmp_path / "model.svg").iter(SVG + "text")]
+    assert texts == ["user", "t4", "t13", "t39"]
+
+
+async def test_the_graph_is_moved_by_keys_wheel_and_pointer(console: Console) -> None:
+    page = console.page
+    await page.set_viewport_size({"width": 1400, "height": 1100})
+    await console.start("model")
+    box = page.locator(".graph .frame").first
+    await expect(box).to_be_visible()
+    graph = page.get_by_role("group", name="Types and relations")
+    widths = [await width_of(box)]
+
+    await graph.focus()
+    await page.keyboard.press("+")
+    widths.append(await width_of(box))
+    await graph.hover()
+    await page.keyboard.down("Control")
+    await page.mouse.wheel(0, -200)
+    await page.keyboard.up("Control")
+    await expect(page.locator(".minimap")).to_be_visible()
+    widths.append(await width_of(box))
+    left = (await box.bounding_box() or {"x": 0})["x"]
+    await page.keyboard.press("ArrowRight")
+    assert (await box.bounding_box() or {"x": 0})["x"] < left
+    await page.keyboard.press("0")
+
+    assert widths == sorted({*widths})
+    await expect(page.locator(".minimap")).to_have_count(0)
+    assert await width_of(box) == pytest.approx(widths[0])
+
+
+async def is_within(inner: Locator, outer: Locator) -> bool:
+    one, other = await inner.bounding_box(), await outer.bounding_box()
+    return bool(
+        one
+        and other
+        and other["x"] <= one["x"]
+        and one["x"] + one["width"] <= other["x"] + other["width"]
+        and other["y"] <= one["y"]
+        and one["y"] + one["height"] <= other["y"] + other["height"]
+    )
+
+
+async def width_of(box: Locator) -> float:
+    return (await box.bounding_box() or {"width": 0})["width"]
+
+
+async def smallest_text(console: Console) -> float:
+    """The size of the names in the graph as they are drawn, in pixels."""
+    size: float = await console.page.evaluate(
+        "Math.min(...[...document.querySelectorAll('.graph text')].map("
+        "(one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a))"
+    )
+    return size
 
 
 async def test_the_model_is_completed_and_formatted(console: Console) -> None:

@@ -1,6 +1,14 @@
-import { useEffect, useRef } from "preact/hooks";
-import { drawModel, ROW, type Box, type Edge, type Row } from "./layout";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Complete } from "../completion";
+import { save } from "../export";
+import { CompletedField } from "../parts/field";
+import { writeDrawing } from "./drawing_file";
+import { useGraphView, ZOOM_STEP, type GraphView } from "./graph_view";
+import { drawModel, ROW, type Box, type Drawing, type Edge, type Row } from "./layout";
+import { Minimap } from "./minimap";
+import { focusOn } from "./neighbours";
 import type { Outline, Place } from "./outline";
+import { isVisible, type Area } from "./view";
 
 interface Properties {
   outline: Outline;
@@ -14,56 +22,66 @@ const WAYS: Record<Row["by"], string> = {
   rule: "follows from its rule",
   both: "given by warrants or by its rule",
 };
+const MOST_FOUND = 30;
 
 /** Draws types and relations: where the cursor is, what that relation depends on, and to which types it leads. */
 export function Graph({ outline, place, onChoose }: Properties) {
-  const drawing = drawModel(outline);
+  const [focused, setFocused] = useState<string>();
+  const [isCollapsed, setCollapsed] = useState(false);
+  const [searches, setSearches] = useState(0);
+  const isFocused = focused !== undefined && outline.types.some((one) => one.name === focused);
+  const shown = useMemo(() => (isFocused ? focusOn(outline, focused) : outline), [outline, isFocused, focused]);
+  const drawing = useMemo(() => drawModel(shown, isCollapsed), [shown, isCollapsed]);
   const frame = useRef<HTMLDivElement>(null);
-  const needed = listNeeded(outline, place);
+  const group = useRef<SVGGElement>(null);
+  const graph = useGraphView(frame, drawing);
   const active = drawing.boxes.find((box) => box.name === place?.type);
 
   useEffect(() => {
-    const scrolled = frame.current;
-    const svg = scrolled?.querySelector("svg");
-    if (!scrolled || !svg || !active || drawing.width === 0) return;
-    const scale = svg.getBoundingClientRect().width / drawing.width;
-    const row = active.rows.find((one) => one.name === place?.relation);
-    scrolled.scrollTop = (active.y + (row?.y ?? 0)) * scale - scrolled.clientHeight / 3;
-    scrolled.scrollLeft = (active.x + active.width / 2) * scale - scrolled.clientWidth / 2;
-  }, [active?.name, active?.x, active?.y, place?.relation]);
+    if (active) graph.reveal(areaOf(active, place?.relation));
+    else if (isFocused && place?.type) setFocused(place.type);
+  }, [drawing, place?.type, place?.relation, graph.frame.width, graph.frame.height, searches]);
 
-  if (drawing.boxes.length === 0) return <p class="hint">Types are drawn here as soon as there is one.</p>;
-  const isLit = (edge: Edge) =>
-    place?.type === edge.from && (!place.relation || edge.relations.some((name) => name === place.relation || needed.has(`${edge.from}#${name}`)));
-  const edges = [...drawing.edges].sort((one, other) => Number(isLit(one)) - Number(isLit(other)));
+  if (outline.types.length === 0) return <p class="hint">Types are drawn here as soon as there is one.</p>;
+  const whole = { x: 0, y: 0, width: drawing.width, height: drawing.height };
   return (
     <>
-      <div class="graph" ref={frame} role="group" aria-label="Types and relations" tabIndex={0}>
-        <svg viewBox={`0 0 ${drawing.width} ${drawing.height}`} width={drawing.width} height={drawing.height}>
-          <defs>
-            {["arrow", "arrow-lit"].map((id) => (
-              <marker key={id} id={id} viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" orient="auto">
-                <path d="M0 0.5L8 4L0 7.5z" />
-              </marker>
-            ))}
-          </defs>
-          {edges.map((edge) => (
-            <path
-              key={`${edge.from} ${edge.to}`}
-              class={isLit(edge) ? "edge-line lit" : "edge-line"}
-              d={edge.path}
-              marker-end={isLit(edge) ? "url(#arrow-lit)" : "url(#arrow)"}
-            >
-              <title>
-                {edge.from}: {edge.relations.join(", ")} → {edge.to}
-              </title>
-            </path>
-          ))}
-          {drawing.boxes.map((box) => (
-            <TypeBox key={box.name} box={box} place={place} needed={needed} onChoose={onChoose} />
-          ))}
-        </svg>
+      <GraphTools
+        outline={outline}
+        graph={graph}
+        focused={isFocused ? focused : undefined}
+        isCollapsed={isCollapsed}
+        onFocus={setFocused}
+        onCollapse={setCollapsed}
+        onFind={(line) => {
+          onChoose(line);
+          setSearches((count) => count + 1);
+        }}
+        onSave={() => group.current && save("model.svg", "image/svg+xml", writeDrawing(group.current, drawing))}
+      />
+      {!graph.fits && !isFocused && graph.frame.width > 0 && (
+        <p class="hint" role="status">
+          All {outline.types.length} types together would be too small to read. Show one with its neighbours, or move the
+          drawing.
+        </p>
+      )}
+      <div
+        class="graph"
+        ref={frame}
+        role="group"
+        aria-label="Types and relations"
+        aria-describedby="graph-keys"
+        tabIndex={0}
+        onKeyDown={graph.press}
+      >
+        <DrawnModel drawing={drawing} outline={shown} place={place} graph={graph} group={group} onChoose={onChoose} />
+        {graph.frame.width > 0 && !isVisible(whole, graph.view, graph.frame) && (
+          <Minimap drawing={drawing} view={graph.view} frame={graph.frame} onMove={graph.center} />
+        )}
       </div>
+      <p class="sr" id="graph-keys">
+        The arrow keys move it, plus and minus change its size, and 0 shows all of it.
+      </p>
       <ul class="legend" aria-label="Signs">
         {(Object.keys(WAYS) as Row["by"][]).map((by) => (
           <li key={by}>
@@ -75,6 +93,124 @@ export function Graph({ outline, place, onChoose }: Properties) {
         ))}
       </ul>
     </>
+  );
+}
+
+function areaOf(box: Box, relation: string | undefined): Area {
+  const row = box.rows.find((one) => one.name === relation);
+  return row ? { x: box.x, y: box.y + row.y, width: box.width, height: ROW } : { x: box.x, y: box.y, width: box.width, height: box.height };
+}
+
+interface ToolProperties {
+  outline: Outline;
+  graph: GraphView;
+  focused: string | undefined;
+  isCollapsed: boolean;
+  onFocus: (type: string | undefined) => void;
+  onCollapse: (isCollapsed: boolean) => void;
+  onFind: (line: number) => void;
+  onSave: () => void;
+}
+
+function GraphTools({ outline, graph, focused, isCollapsed, onFocus, onCollapse, onFind, onSave }: ToolProperties) {
+  const [text, setText] = useState("");
+  const complete = useMemo(() => completeNames(outline), [outline]);
+
+  function find(name: string) {
+    const [type, relation] = name.split("#");
+    const found = outline.types.find((one) => one.name === type);
+    const line = found?.relations.find((one) => one.name === relation)?.line ?? found?.line;
+    setText("");
+    if (line) onFind(line);
+  }
+
+  return (
+    <div class="graph-tools">
+      <CompletedField label="Find" placeholder="document#viewer" value={text} complete={complete} onInput={setText} onChoose={find} />
+      <div class="field">
+        <label for="graph-focus">Show</label>
+        <select id="graph-focus" value={focused ?? ""} onChange={(event) => onFocus(event.currentTarget.value || undefined)}>
+          <option value="">all types</option>
+          {outline.types.map(({ name }) => (
+            <option key={name} value={name}>
+              {name} and its neighbours
+            </option>
+          ))}
+        </select>
+      </div>
+      <div class="actions small">
+        <button type="button" class="quiet" aria-label="Smaller" title="Smaller" onClick={() => graph.zoom(1 / ZOOM_STEP)}>
+          −
+        </button>
+        <button type="button" class="quiet" aria-label="Larger" title="Larger" onClick={() => graph.zoom(ZOOM_STEP)}>
+          +
+        </button>
+        <button type="button" class="quiet" onClick={graph.fit}>
+          Fit
+        </button>
+        <button type="button" class="quiet" aria-pressed={isCollapsed} onClick={() => onCollapse(!isCollapsed)}>
+          Types only
+        </button>
+        <button type="button" class="quiet" onClick={onSave}>
+          Save SVG
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Completes the names of types and relations: those that begin with the text come first. */
+function completeNames(outline: Outline): Complete {
+  const names = outline.types.flatMap(({ name, relations }) => [name, ...relations.map((one) => `${name}#${one.name}`)]);
+  const starts = (name: string, text: string) => name.startsWith(text) || name.split("#")[1]?.startsWith(text) === true;
+  return (text) => {
+    const found = names.filter((name) => name.includes(text));
+    const sorted = [...found.filter((name) => starts(name, text)), ...found.filter((name) => !starts(name, text))];
+    return Promise.resolve(sorted.slice(0, MOST_FOUND).map((value) => ({ value })));
+  };
+}
+
+interface DrawnProperties {
+  drawing: Drawing;
+  outline: Outline;
+  place: Place | undefined;
+  graph: GraphView;
+  group: { current: SVGGElement | null };
+  onChoose: (line: number) => void;
+}
+
+function DrawnModel({ drawing, outline, place, graph: { view }, group, onChoose }: DrawnProperties) {
+  const needed = listNeeded(outline, place);
+  const isLit = (edge: Edge) =>
+    place?.type === edge.from && (!place.relation || edge.relations.some((name) => name === place.relation || needed.has(`${edge.from}#${name}`)));
+  const edges = [...drawing.edges].sort((one, other) => Number(isLit(one)) - Number(isLit(other)));
+  return (
+    <svg class="drawn">
+      <g ref={group} transform={`translate(${view.x} ${view.y}) scale(${view.scale})`}>
+        <defs>
+          {["arrow", "arrow-lit"].map((id) => (
+            <marker key={id} id={id} viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" orient="auto">
+              <path d="M0 0.5L8 4L0 7.5z" />
+            </marker>
+          ))}
+        </defs>
+        {edges.map((edge) => (
+          <path
+            key={`${edge.from} ${edge.to}`}
+            class={isLit(edge) ? "edge-line lit" : "edge-line"}
+            d={edge.path}
+            marker-end={isLit(edge) ? "url(#arrow-lit)" : "url(#arrow)"}
+          >
+            <title>
+              {edge.from}: {edge.relations.join(", ")} → {edge.to}
+            </title>
+          </path>
+        ))}
+        {drawing.boxes.map((box) => (
+          <TypeBox key={box.name} box={box} place={place} needed={needed} onChoose={onChoose} />
+        ))}
+      </g>
+    </svg>
   );
 }
 

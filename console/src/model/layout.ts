@@ -45,8 +45,9 @@ export interface Drawing {
   height: number;
 }
 
-export function drawModel(outline: Outline): Drawing {
-  const boxes = makeBoxes(outline);
+/** Places the types; collapsed, without their relations. */
+export function drawModel(outline: Outline, isCollapsed = false): Drawing {
+  const boxes = makeBoxes(outline, isCollapsed);
   const joined = joinTypes(outline);
   const graph = new graphlib.Graph();
   graph.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 44, marginx: 6, marginy: 6 });
@@ -68,11 +69,12 @@ export function drawModel(outline: Outline): Drawing {
   return { boxes: [...boxes.values()], edges, width: right, height };
 }
 
-function makeBoxes(outline: Outline): Map<string, Box> {
+function makeBoxes(outline: Outline, isCollapsed: boolean): Map<string, Box> {
   const boxes = new Map<string, Box>();
   for (const { name, line, relations } of outline.types) {
-    const longest = Math.max(name.length + 1, ...relations.map((one) => one.name.length));
-    const rows = relations.map((one, place): Row => ({ name: one.name, line: one.line, y: HEAD + place * ROW, by: describeWay(one) }));
+    const shown = isCollapsed ? [] : relations;
+    const longest = Math.max(name.length + 1, ...shown.map((one) => one.name.length));
+    const rows = shown.map((one, place): Row => ({ name: one.name, line: one.line, y: HEAD + place * ROW, by: describeWay(one) }));
     const height = HEAD + rows.length * ROW + (rows.length > 0 ? PADDING / 2 : 0);
     boxes.set(name, { name, line, rows, x: 0, y: 0, height, width: measure(longest) });
   }
@@ -94,7 +96,7 @@ function describeWay({ allowed, hasRule }: OutlineRelation): Row["by"] {
 }
 
 /** Returns which types lead to which, by the relations whose warrants name them: as subjects or as related objects. */
-function joinTypes(outline: Outline): { from: string; to: string; relations: string[] }[] {
+export function joinTypes(outline: Outline): { from: string; to: string; relations: string[] }[] {
   const found = new Map<string, { from: string; to: string; relations: string[] }>();
   const join = (from: string, to: string, relation: string) => {
     const key = `${from} ${to}`;
