@@ -109,8 +109,16 @@ UNUSABLE = {
 }
 
 
-@pytest.mark.parametrize("name", UNUSABLE)
-@pytest.mark.parametrize("user", [*USERS_AT_START, "doctor"])
+EACH_NAME = [(user, name) for user in ("client.py", "trace_export.py") for name in UNUSABLE]
+"""A client of httpx and the one of requests, which take their options from the two functions that there are."""
+SOME_NAMES = [
+    (user, [*UNUSABLE][(2 * place + more) % len(UNUSABLE)])
+    for place, user in enumerate(("openfga_server.py", "warrant_server.py", "key_url.py", "doctor"))
+    for more in (0, 1)
+]
+
+
+@pytest.mark.parametrize(("user", "name"), [*EACH_NAME, *SOME_NAMES])
 def test_a_variable_that_cannot_be_used_is_one_line_before_anything_begins(
     tmp_path: Path, user: str, name: str
 ) -> None:
@@ -131,7 +139,7 @@ def test_a_variable_that_cannot_be_used_is_one_line_before_anything_begins(
     assert told.startswith(name)
 
 
-@pytest.mark.parametrize("name", UNUSABLE)
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "ssl_cert_file"])
 def test_doctor_warns_of_a_variable_that_the_service_itself_does_not_need(tmp_path: Path, name: str) -> None:
     ran = run(tmp_path, ("doctor",), {name: UNUSABLE[name]})
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.api.http import json_values
@@ -64,7 +64,6 @@ def repeats_a_member(text: str) -> bool:
 
 
 @given(written_values)
-@settings(max_examples=200)
 def test_a_body_is_refused_if_and_only_if_an_object_repeats_a_member(text: str) -> None:
     if repeats_a_member(text):
         with pytest.raises(InvalidRequest, match="more than once in one object"):

@@ -135,7 +135,7 @@ def decide_here(
 SEEN: Counter[bool | None] = Counter()
 
 
-@settings(deadline=None, max_examples=600, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(expressions(), st.one_of(contexts, full_contexts, full_contexts))
 def test_any_condition_has_the_answer_of_cel(expression: str, context: dict[str, Any]) -> None:
     answer = decide_there(expression, PARAMETERS, context)
@@ -184,7 +184,7 @@ def translate_or_refuse(expression: str) -> str | int:
         return -1
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([*PARAMETERS, *WORDS.split()]), max_size=12).map(" ".join) | st.text(max_size=30))
 def test_any_text_is_translated_or_refused(expression: str) -> None:
     translated = translate_or_refuse(expression)

@@ -476,7 +476,7 @@ def once(names: list[str] | None) -> list[str] | None:
     return None if names is None else list(dict.fromkeys(names))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(written_queries())
 def test_a_query_reads_as_it_was_meant_however_it_is_written(written: tuple[str, Query]) -> None:
     text, query = written
@@ -509,7 +509,7 @@ def check_any(text: str) -> None:
     assert len(matched[6]) == column - 1 <= len(text.split("\n")[line - 1])
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(st.text(st.characters(), max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     check_any(text)
@@ -517,14 +517,14 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     check_any("select a where u:1 is " + text)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(TOKENS), max_size=14), st.sampled_from([" ", " ", "\n", ""]))
 def test_any_run_of_tokens_is_read_or_refused(tokens: list[str], between: str) -> None:
     check_any(between.join(tokens))
     check_any("select " + between.join(tokens))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(written_queries(), st.data())
 def test_a_query_with_a_piece_cut_out_or_put_in_is_read_or_refused(
     written: tuple[str, Query], data: st.DataObject

@@ -25,7 +25,7 @@ def read_or_refused(text: str) -> Policy | None:
     return None
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(st.text(st.characters(), max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     policy = read_or_refused(text)
@@ -33,7 +33,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert policy is None or policy.outcome({}, WARRANT, NOW).value in (True, False, None)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None)
 @given(token_runs)
 def test_any_run_of_tokens_is_read_or_refused(text: str) -> None:
     policy = read_or_refused(text)
@@ -41,7 +41,7 @@ def test_any_run_of_tokens_is_read_or_refused(text: str) -> None:
     assert policy is None or policy.outcome({}, WARRANT, NOW).value in (True, False, None)
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None)
 @given(expressions(), contexts)
 def test_any_policy_has_an_answer_of_the_kinds_that_were_known_before(text: str, context: dict[str, Any]) -> None:
     policy = read_or_refused(text)
@@ -67,7 +67,7 @@ def outcome(node: PolicyNode, context: dict[str, Any]) -> tuple[Any, int]:
     return value, MAX_STEPS - run.steps
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=4).filter(is_variable), st.text(max_size=8), min_size=1, max_size=4))
 def test_the_policy_of_a_context_is_true_of_it_and_of_no_other(context: dict[str, str]) -> None:
     text = policy_of_context(context)

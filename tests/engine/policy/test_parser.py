@@ -247,7 +247,7 @@ def test_any_token_behind_an_operand_is_read_as_the_grammar_says(operand: str) -
             assert describe(parse, text) == describe(parse_with_grammar, text)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None)
 @given(token_runs)
 @example("a /** b")
 @example("all//(b)")
@@ -256,13 +256,13 @@ def test_any_run_of_tokens_reads_as_the_grammar_says(text: str) -> None:
     assert describe(parse, text) == describe(parse_with_grammar, text)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab1.'\"\\/*?:!&|(){}[],#+-=<> \n") | st.characters(), max_size=30))
 def test_any_text_reads_as_the_grammar_says(text: str) -> None:
     assert describe(parse, text) == describe(parse_with_grammar, text)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None)
 @given(expressions(), contexts, st.data())
 def test_any_expression_means_what_the_grammar_says(text: str, context: dict[str, Any], data: st.DataObject) -> None:
     damaged = text
