@@ -343,10 +343,13 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         named = self.named_policies()
 
         def holds(warrant: Warrant) -> bool | None:
-            if not warrant.policy.startswith("@"):
+            reference = None if warrant.policy.startswith("@") else read_policy(warrant.policy).reference
+            if reference is not None and reference.name not in named:
+                return False
+            if not warrant.policy.startswith("@") and reference is None:
                 return read_policy(warrant.policy).outcome(context, warrant, at).value
-            policy = named.get(PolicyName(warrant.policy[1:]))
-            values = None if policy is None else policy.select(context)
+            policy = named.get(PolicyName(warrant.policy[1:]) if reference is None else reference.name)
+            values = None if policy is None else policy.select({**context, **(reference.values if reference else {})})
             return (
                 None
                 if policy is None or values is None

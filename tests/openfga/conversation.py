@@ -33,11 +33,14 @@ def but_not(base: dict[str, Any], subtract: dict[str, Any]) -> dict[str, Any]:
 
 
 def form(text: str) -> dict[str, Any]:
-    """Returns `user`, `user:*` or `team#member` as a model has it."""
+    """Returns `user`, `user:*` or `team#member`, or `user with below`, as a model has it."""
+    text, _, condition = text.partition(" with ")
     of_type, _, relation = text.partition("#")
+    conditional = {"condition": condition} if condition else {}
     if relation:
-        return {"type": of_type, "relation": relation}
-    return {"type": of_type.removesuffix(":*"), **({"wildcard": {}} if of_type.endswith(":*") else {})}
+        return {"type": of_type, "relation": relation, **conditional}
+    wildcard: dict[str, Any] = {"wildcard": {}} if of_type.endswith(":*") else {}
+    return {"type": of_type.removesuffix(":*"), **wildcard, **conditional}
 
 
 def define(name: str, **relations: tuple[dict[str, Any], list[str]]) -> dict[str, Any]:

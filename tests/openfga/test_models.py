@@ -111,7 +111,6 @@ INVALID_MODELS = {
     "a tupleset with a wildcard": alone(folder=(this(), ["team:*"]), viewer=(arrow("member", "folder"), [])),
     "a relation that no linked type has": alone(folder=(this(), ["team"]), viewer=(arrow("viewer", "folder"), [])),
     "schema 1.0": MODEL | {"schema_version": "1.0"},
-    "a condition": MODEL | {"conditions": {"below": {"name": "below", "expression": "true", "parameters": {}}}},
 }
 
 

@@ -35,7 +35,7 @@ class Work:
     slice is over after WORK_BETWEEN_CHECKPOINTS, or before that when `is_time_up` says so.
     """
 
-    __slots__ = ("_budget", "_is_time_up", "_left_to_checkpoint", "_left_to_look", "_offloaded", "left")
+    __slots__ = ("_budget", "_is_time_up", "_left_to_checkpoint", "_left_to_look", "_offloaded", "has_unknown", "left")
 
     def __init__(self, budget: int, is_time_up: Callable[[], bool] = never) -> None:
         self._budget = budget
@@ -43,6 +43,8 @@ class Work:
         self._left_to_checkpoint = WORK_BETWEEN_CHECKPOINTS - WORK_BETWEEN_LOOKS
         self._left_to_look = WORK_BETWEEN_LOOKS
         self._offloaded: Callable[[], object] | None = None
+        self.has_unknown = False
+        """Says whether the policy of a warrant was unknown, for callers to which that is an error."""
         self.left = budget
 
     def split(self, budget: int) -> "Work":

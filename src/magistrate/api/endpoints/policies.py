@@ -24,7 +24,7 @@ from magistrate.store.contract.stored_rows import StoredPolicy
 
 class NamedPolicyBody(msgspec.Struct, frozen=True):
     """Represents a named policy to create or replace. `parameters` maps the variables of the expression to their types:
-    string, integer, boolean, float, array or map."""
+    string, integer, boolean, float, array, map or any."""
 
     name: str | None = None
     parameters: dict[str, str] | None = None

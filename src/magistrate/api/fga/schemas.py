@@ -82,7 +82,7 @@ class FgaTypeBody(msgspec.Struct, omit_defaults=True):
 
 
 class FgaParameterBody(msgspec.Struct):
-    """Represents a parameter of a policy; `type` is string, integer, boolean, float, array or map."""
+    """Represents a parameter of a policy; `type` is string, integer, boolean, float, array, map or any."""
 
     name: str
     type: str

@@ -5,7 +5,7 @@ import msgspec
 from magistrate.api.calls import Answer, Call
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.openfga_errors import INVALID
-from magistrate.api.openfga.reads import StoredKeyAnswer
+from magistrate.api.openfga.reads import StoredKeyAnswer, render_key
 from magistrate.api.openfga.tokens import INVALID_TOKEN, read_continuation, read_page_size, write_continuation
 from magistrate.engine.importers.names import STABLE
 from magistrate.engine.names import Revision, TypeName
@@ -57,7 +57,7 @@ async def answer_changes(call: Call[None]) -> Answer[ChangesAnswer]:
     names = await find_names(ctx, [change.warrant for change in page.changes])
     changes = [
         ChangeAnswer(
-            StoredKeyAnswer(*names.describe(change.warrant)),
+            render_key(change.warrant, names),
             WRITE if change.is_written else DELETE,
             render_time(change.at),
         )

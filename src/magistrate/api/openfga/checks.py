@@ -9,9 +9,15 @@ from weakref import ref
 import msgspec
 
 from magistrate.api.calls import Answer, Call, Deferred
-from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.http.openfga_errors import INVALID, describe_openfga_error
-from magistrate.api.openfga.tuples import MODEL_ID, ContextualTuplesBody, TupleKeyBody, read_contextual, read_model_id
+from magistrate.api.openfga.tuples import (
+    MODEL_ID,
+    ContextualTuplesBody,
+    TupleKeyBody,
+    read_context,
+    read_contextual,
+    read_model_id,
+)
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import Revision
 from magistrate.engine.openfga.documents import OpenFgaDocument
@@ -19,7 +25,8 @@ from magistrate.engine.openfga.tuples import NamedTupleKey
 from magistrate.engine.openfga.validation import convert_object, convert_user, find_relation, require_user
 from magistrate.engine.subjects import Subject
 from magistrate.errors import HistoryReplaced, MagistrateError, OpenFgaRefusal
-from magistrate.operations.openfga.checks import NOBODY, build_pending, decide_by_document
+from magistrate.operations.checks.check_batch import Decisions
+from magistrate.operations.openfga.checks import NOBODY, UNKNOWN_CONDITION, build_pending, decide_by_document
 from magistrate.store.contract.lists import Snapshot
 
 MAX_BATCH_CHECKS = 50
@@ -113,7 +120,7 @@ def answer_check(call: Call[OpenFgaCheckBody]) -> Answer[OpenFgaCheckAnswer] | D
         decided = build_pending(call.context, [check], call.freshness, call.origin, ()).decide_at_once()
         if decided is not None and openfga.current is newest:
             headers = {MODEL_ID: newest.compiled.id}
-            return Answer(_ANSWERS[decided.value[0].is_authorized], decided.revision, headers)
+            return Answer(_ANSWERS[_read_decision(decided).value], decided.revision, headers)
     return Deferred(partial(_answer_later, call, key))
 
 
@@ -132,14 +139,24 @@ async def _decide(
         compiled, is_live = await ctx.caches.openfga.find_used(named)
         check = _build_check(call, compiled.document, key, body.context)
         contextual = read_contextual(body.contextual_tuples, compiled.document)
-        if not is_live or key.user.relation:
+        # A contextual tuple counts instead of a stored one with another condition, which the graph cache cannot do.
+        if not is_live or key.user.relation or (contextual and compiled.document.conditions):
             decided = await decide_by_document(ctx, compiled, check, call.freshness, call.origin, contextual)
-            return compiled.id, Snapshot(decided.revision, decided.value[0].is_authorized)
+            return compiled.id, _read_decision(decided)
         pending = build_pending(ctx, [check], call.freshness, call.origin, contextual)
         decided = pending.decide_at_once() or await pending.decide()
         if ctx.caches.openfga.is_current(compiled):
-            return compiled.id, Snapshot(decided.revision, decided.value[0].is_authorized)
+            return compiled.id, _read_decision(decided)
     raise HistoryReplaced
+
+
+def _read_decision(decided: Decisions) -> Snapshot[bool]:
+    """Returns whether the only check is allowed. Raises OpenFgaRefusal if that depends on a condition that could not be
+    evaluated."""
+    [decision] = decided.value
+    if decision.is_unknown:
+        raise OpenFgaRefusal(INVALID, UNKNOWN_CONDITION)
+    return Snapshot(decided.revision, decision.is_authorized)
 
 
 def _read_key(body: TupleKeyBody | None) -> NamedTupleKey:
@@ -157,8 +174,8 @@ def _build_check(
     subject = convert_user(key.user)
     if key.user.is_wildcard:
         subject = Subject(subject.type, NOBODY, "")
-    limited = check_context_size(context, call.context.max_context_bytes) if context else {}
-    return Check(convert_object(key.object), relation.name, subject, limited)
+    limit = call.context.max_context_bytes
+    return Check(convert_object(key.object), relation.name, subject, read_context(context, document, limit))
 
 
 async def answer_batch(call: Call[BatchCheckBody]) -> Answer[BatchCheckAnswer]:

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.api.calls import Answer, Call
-from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.http.json_values import render_json
 from magistrate.api.http.openfga_errors import describe_openfga_error
 from magistrate.api.http.streams import Stream, StreamKind
-from magistrate.api.openfga.tuples import MODEL_ID, ContextualTuplesBody, read_contextual, read_model_id
+from magistrate.api.openfga.tuples import MODEL_ID, ContextualTuplesBody, read_context, read_contextual, read_model_id
 from magistrate.engine.names import ObjectId
 from magistrate.engine.openfga.ids import decode_id
 from magistrate.engine.openfga.tuples import read_relation, read_type, read_user
@@ -95,12 +94,12 @@ async def _begin(call: Call[ListObjectsBody]) -> _Begun:
     body, ctx = call.body, call.context
     of_type, relation, user = read_type(body.type), read_relation(body.relation), read_user(body.user)
     named = read_model_id(body.authorization_model_id)
-    context = check_context_size(body.context, ctx.max_context_bytes) if body.context else {}
     for _ in range(MAX_ATTEMPTS):
         compiled, is_live = await ctx.caches.openfga.find_used(named)
         document = compiled.document
         described = find_relation(document, of_type, relation, OF_LISTS)
         require_user(document, user)
+        context = read_context(body.context, document, ctx.max_context_bytes)
         contextual = read_contextual(body.contextual_tuples, document)
         search = ObjectSearch(
             find_type(document, of_type).name, described.name, convert_user(user), context, contextual

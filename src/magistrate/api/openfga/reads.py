@@ -16,7 +16,7 @@ from magistrate.engine.openfga.tuples import TYPE, read_object, read_relation, r
 from magistrate.engine.openfga.validation import convert_object, convert_user
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import OpenFgaRefusal
-from magistrate.operations.openfga.names import find_names, is_tuple
+from magistrate.operations.openfga.names import ForeignNames, find_names, is_tuple
 from magistrate.store.contract.lists import Slice, WarrantFilter
 
 _ROWS_AT_ONCE = 200
@@ -32,13 +32,20 @@ class ReadBody(msgspec.Struct, frozen=True):
     continuation_token: Any = None
 
 
+class StoredConditionAnswer(msgspec.Struct, frozen=True):
+    """Represents the condition of a tuple, with the values that the tuple gives it."""
+
+    name: str
+    context: Mapping[str, Any]
+
+
 class StoredKeyAnswer(msgspec.Struct, frozen=True):
     """Represents a tuple."""
 
     user: str
     relation: str
     object: str
-    condition: None = None
+    condition: StoredConditionAnswer | None = None
 
 
 class StoredTupleAnswer(msgspec.Struct, frozen=True):
@@ -80,8 +87,17 @@ async def read(call: Call[ReadBody]) -> Answer[ReadAnswer]:
     end = _place(page[-1]) if len(rows) > size else boundary
     token = write_continuation(ctx.store.identity, of_list, " ".join(map(str, end or ()))) if has_more else ""
     names = await find_names(ctx, page)
-    answers = [StoredTupleAnswer(StoredKeyAnswer(*names.describe(row)), render_time(row.created_at)) for row in page]
-    return Answer(ReadAnswer(answers, token), revision)
+    return Answer(ReadAnswer([_render_tuple(row, names) for row in page], token), revision)
+
+
+def _render_tuple(warrant: Warrant, names: ForeignNames) -> StoredTupleAnswer:
+    return StoredTupleAnswer(render_key(warrant, names), render_time(warrant.created_at))
+
+
+def render_key(warrant: Warrant, names: ForeignNames) -> StoredKeyAnswer:
+    """Returns the tuple that a warrant is."""
+    condition = names.describe_condition(warrant)
+    return StoredKeyAnswer(*names.describe(warrant), None if condition is None else StoredConditionAnswer(*condition))
 
 
 def _place(warrant: Warrant) -> tuple[int, int]:

@@ -1,14 +1,16 @@
 """Defines the members of requests of OpenFGA's API that are about tuples, and reads contextual tuples."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.http.openfga_errors import INVALID, require_ulid
+from magistrate.engine.openfga.conditions import rename_context
 from magistrate.engine.openfga.documents import OpenFgaDocument
-from magistrate.engine.openfga.tuples import NamedTupleKey, read_tuple_key
-from magistrate.engine.openfga.validation import name_stored, require_writable
+from magistrate.engine.openfga.tuples import NamedCondition, NamedTupleKey, read_tuple_key
+from magistrate.engine.openfga.validation import find_policy, name_stored
 from magistrate.errors import OpenFgaRefusal
 from magistrate.store.contract.new_rows import NewWarrant
 
@@ -17,13 +19,24 @@ INVALID_TUPLE = "invalid_tuple"
 MODEL_ID = "Openfga-Authorization-Model-Id"
 
 
+class ConditionBody(msgspec.Struct, frozen=True):
+    """Represents the condition of a tuple, with values for some of its parameters."""
+
+    name: str | None = None
+    context: dict[str, Any] | None = None
+
+    def read(self) -> NamedCondition | None:
+        """Returns the condition, None if there is none: an empty one counts as absent."""
+        return NamedCondition(self.name or "", self.context or {}) if self.name or self.context else None
+
+
 class TupleKeyBody(msgspec.Struct, frozen=True):
     """Represents a tuple, or what a check is about."""
 
     user: str | None = None
     relation: str | None = None
     object: str | None = None
-    condition: Any = None
+    condition: ConditionBody | None = None
 
     def read(self) -> NamedTupleKey:
         """Returns the names. Raises OpenFgaRefusal."""
@@ -43,6 +56,17 @@ def read_model_id(text: str | None) -> str | None:
     return text or None
 
 
+def read_context(
+    context: dict[str, Any] | None, document: OpenFgaDocument, max_context_bytes: int
+) -> Mapping[str, Any]:
+    """Returns the context of a request as the conditions of a model read it. Raises InvalidParameter if it is too
+    large."""
+    if not context:
+        return {}
+    check_context_size(context, max_context_bytes)
+    return rename_context(context) if document.conditions else context
+
+
 def read_contextual(body: ContextualTuplesBody | None, document: OpenFgaDocument) -> Sequence[NewWarrant]:
     """Returns contextual tuples as warrants; of those with the same names, the first counts. Raises OpenFgaRefusal."""
     return read_contextual_list((body.tuple_keys or ()) if body is not None else (), document)
@@ -52,20 +76,22 @@ def read_contextual_list(keys: Sequence[TupleKeyBody], document: OpenFgaDocument
     """Returns contextual tuples that are a bare array, like `read_contextual`."""
     if len(keys) > MAX_CONTEXTUAL_TUPLES:
         raise OpenFgaRefusal(INVALID, f"contextual_tuples must be at most {MAX_CONTEXTUAL_TUPLES}")
-    return list(dict.fromkeys(_read_one(key, document) for key in keys))
+    read = [_read_contextual_tuple(key, document) for key in keys]
+    return [*{warrant.names: warrant for warrant in reversed(read)}.values()][::-1]
 
 
-def _read_one(body: TupleKeyBody, document: OpenFgaDocument) -> NewWarrant:
-    key = body.read()
+def _read_contextual_tuple(body: TupleKeyBody, document: OpenFgaDocument) -> NewWarrant:
+    body.read()  # what is no tuple at all is another error
     try:
-        require_writable(document, key, takes_implicit=True)
-        require_no_condition(body)
+        return read_tuple(body, document, takes_implicit=True)
     except OpenFgaRefusal as refusal:
         raise OpenFgaRefusal(INVALID_TUPLE, refusal.message) from None
-    return NewWarrant(*name_stored(key))
 
 
-def require_no_condition(body: TupleKeyBody) -> None:
-    """Raises OpenFgaRefusal for a condition, which no model has."""
-    if body.condition is not None:
-        raise OpenFgaRefusal(INVALID, "the condition of a tuple is not defined in the model")
+def read_tuple(body: TupleKeyBody, document: OpenFgaDocument, takes_implicit: bool = False) -> NewWarrant:
+    """Returns a tuple as a warrant. Raises OpenFgaRefusal unless the model allows it; one that always holds only if it
+    `takes_implicit`."""
+    key = body.read()
+    condition = None if body.condition is None else body.condition.read()
+    policy = find_policy(document, key, condition, takes_implicit=takes_implicit)
+    return NewWarrant(*name_stored(key), policy)

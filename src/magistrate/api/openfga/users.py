@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 
 from magistrate.api.calls import Answer, Call
-from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.http.openfga_errors import INVALID
-from magistrate.api.openfga.tuples import MODEL_ID, TupleKeyBody, read_contextual_list, read_model_id
+from magistrate.api.openfga.tuples import MODEL_ID, TupleKeyBody, read_context, read_contextual_list, read_model_id
 from magistrate.engine.openfga.ids import decode_id
 from magistrate.engine.openfga.tuples import read_object, read_relation, read_type
 from magistrate.engine.openfga.validation import OF_LISTS, convert_object, find_relation, find_type
@@ -81,12 +80,12 @@ async def answer_users(call: Call[ListUsersBody]) -> Answer[ListUsersAnswer]:
         raise OpenFgaRefusal(INVALID, "object is missing")
     named = read_object(f"{body.object.type or ''}:{body.object.id or ''}")
     relation, only = read_relation(body.relation), _read_filter(body.user_filters)
-    context = check_context_size(body.context, ctx.max_context_bytes) if body.context else {}
     compiled, _ = await ctx.caches.openfga.find_used(read_model_id(body.authorization_model_id))
     document = compiled.document
     described = find_relation(document, named.type, relation, OF_LISTS)
     searched = find_type(document, only.type, OF_LISTS).name
     userset = find_relation(document, only.type, only.relation, OF_LISTS).name if only.relation else ""
+    context = read_context(body.context, document, ctx.max_context_bytes)
     contextual = read_contextual_list(body.contextual_tuples or (), document)
     search = UserSearch(convert_object(named), described.name, searched, userset, context, contextual)
     listed = await list_users(ctx, compiled, search, call.freshness)

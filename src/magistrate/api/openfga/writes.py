@@ -6,13 +6,13 @@ import msgspec
 
 from magistrate.api.calls import Answer, Call
 from magistrate.api.http.openfga_errors import INVALID
-from magistrate.api.openfga.tuples import MODEL_ID, TupleKeyBody, read_model_id, require_no_condition
-from magistrate.engine.openfga.documents import TOO_LARGE
+from magistrate.api.openfga.tuples import MODEL_ID, TupleKeyBody, read_model_id, read_tuple
+from magistrate.engine.openfga.documents import TOO_LARGE, OpenFgaDocument
 from magistrate.engine.openfga.tuples import NamedTupleKey
-from magistrate.engine.openfga.validation import name_stored, require_writable
-from magistrate.errors import NotFound, OpenFgaRefusal, PreconditionFailed
+from magistrate.engine.openfga.validation import name_stored
+from magistrate.errors import Conflict, NotFound, OpenFgaRefusal, PreconditionFailed
 from magistrate.store.contract.new_rows import NewWarrant
-from magistrate.store.contract.store import AtomicWrite, Precondition
+from magistrate.store.contract.store import AtomicWrite, OtherPolicies, Precondition
 
 MAX_WRITTEN_TUPLES = 100
 FAILED, TWICE = "write_failed_due_to_invalid_input", "cannot_allow_duplicate_tuples_in_one_request"
@@ -50,21 +50,42 @@ async def write(call: Call[OpenFgaWriteBody]) -> Answer[dict[str, str]]:
     on_missing = _read_option(None if body.deletes is None else body.deletes.on_missing, "on_missing")
     _require_distinct([*writes, *deletes])
     compiled, _ = await ctx.caches.openfga.find_used(read_model_id(body.authorization_model_id))
-    for key in writes:
-        require_writable(compiled.document, key)
-    for tuple_body in (body.writes.tuple_keys or ()) if body.writes is not None else ():
-        require_no_condition(tuple_body)
-    created, ended = ([NewWarrant(*name_stored(key)) for key in keys] for keys in (writes, deletes))
-    required = [Precondition(warrant, is_absent=True) for warrant in created] if on_duplicate == ERROR else []
-    batch = AtomicWrite(required, ended, warrants=created, ignores_missing=on_missing == IGNORE)
+    batch = _build_batch(body, deletes, compiled.document, on_duplicate=on_duplicate, on_missing=on_missing)
     try:
         # The model of the request may be an older one than that of the store, which then is no reason to refuse.
         written = await ctx.store.write(batch, lambda definitions: None, call.stamp())
     except PreconditionFailed as error:
-        raise OpenFgaRefusal(FAILED, f"{_render(writes[error.index])} exists already") from None
+        key = _render(writes[error.index % len(writes)])
+        if on_duplicate == IGNORE:
+            raise Conflict(f"{key} exists with another condition or context") from None
+        raise OpenFgaRefusal(FAILED, f"{key} exists already") from None
     except NotFound as error:
         raise OpenFgaRefusal(FAILED, f"a tuple to be deleted does not exist: {error.key}") from None
     return Answer({}, written.revision, {MODEL_ID: compiled.id})
+
+
+def _build_batch(
+    body: OpenFgaWriteBody,
+    deletes: Sequence[NamedTupleKey],
+    document: OpenFgaDocument,
+    *,
+    on_duplicate: str,
+    on_missing: str,
+) -> AtomicWrite:
+    """Returns what is written. Its preconditions are those of each tuple to be written, once or twice in their order.
+    Raises OpenFgaRefusal."""
+    written = (body.writes.tuple_keys or ()) if body.writes is not None else ()
+    created = [read_tuple(tuple_body, document) for tuple_body in written]
+    required = [Precondition(warrant, is_absent=True) for warrant in created] if on_duplicate == ERROR else []
+    if document.conditions:
+        required += [Precondition(OtherPolicies(warrant)) for warrant in created]
+    return AtomicWrite(
+        required,
+        [NewWarrant(*name_stored(key)) for key in deletes],
+        warrants=created,
+        ignores_missing=on_missing == IGNORE,
+        deletes_any_policy=bool(document.conditions),
+    )
 
 
 def _read_keys(bodies: Sequence[TupleKeyBody] | None, member: str) -> list[NamedTupleKey]:

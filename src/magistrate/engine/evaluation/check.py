@@ -52,15 +52,18 @@ class Decision(NamedTuple):
 
     `is_implicit` is true when the relation does not depend on a single warrant of that relation to the subject itself.
     `path`, if it was requested, has the warrants that grant it, from the subject to the object; it is empty when access
-    is denied or holds because something else does not.
+    is denied or holds because something else does not. `is_unknown` says of one that denies access that a policy, or a
+    relation that depends on its own negation, kept it from being decided.
     """
 
     is_authorized: bool
     is_implicit: bool
     path: Sequence[Warrant] = ()
+    is_unknown: bool = False
 
 
 DENIED = Decision(False, False)
+UNDECIDED = Decision(False, False, is_unknown=True)
 EXPLICIT = Decision(True, False)
 IMPLICIT = Decision(True, True)
-"""Completes, with DENIED and EXPLICIT, the three decisions without a path."""
+"""Completes, with DENIED, UNDECIDED and EXPLICIT, the decisions without a path."""

@@ -35,6 +35,10 @@ about two microseconds."""
 ALWAYS = 9_223_372_036_854_775_807
 """Stands for the end of a result that does not depend on the time."""
 
+READS_CLOCK = "now"
+"""Names the variable that policies which warrants name must not have: that the value changes with the time is noted of
+texts of policies, whatever the model is."""
+
 ANY_CONTEXT: Mapping[str, Any] = {"*": "any"}
 """Stands for a context of which nothing is known: policies that read it are UNKNOWN. No variable can be called `*`."""
 
@@ -106,10 +110,11 @@ class PolicyEvaluator:
         limits, it is UNKNOWN if the evaluation takes long: nothing is decided by it."""
         if not warrant.policy or warrant.is_in_force(self._now):
             return self.value(warrant) if warrant.policy else TRUE
-        policy = self._policy(warrant.policy)
-        if policy is None:
-            return UNKNOWN
-        outcome = policy.outcome(self._context, warrant, self._now, STEPS_AT_ONCE)
+        evaluated = self._resolve(warrant)
+        if isinstance(evaluated, Truth):
+            return evaluated
+        policy, context = evaluated
+        outcome = policy.outcome(context, warrant, self._now, STEPS_AT_ONCE)
         self._charge(policy.weight + outcome.steps)
         return UNKNOWN if outcome.is_cut_off else _VALUES[outcome.value]
 
@@ -124,12 +129,8 @@ class PolicyEvaluator:
         offloaded (see Work.offload) for the one after that, in which the attempt goes on."""
         if self.is_known(warrant):
             return True
-        if warrant.policy and warrant.policy not in self._policies:
-            if self._offloads_parsing(warrant.policy):
-                return False
-            self._policy(warrant.policy)
-            if self._work.needs_checkpoint:
-                return False
+        if warrant.policy and not self._parse(warrant.policy):
+            return False
         value = self._evaluate(warrant, STEPS_AT_ONCE)
         if value is not None:
             self._values[warrant.number] = value
@@ -168,17 +169,16 @@ class PolicyEvaluator:
 
     def _select_context(self, named: NamedPolicy) -> Mapping[str, Any] | None:
         """Returns the parameters of a named policy, None if they are not all known: with ANY_CONTEXT, if it has any."""
-        if self._context is not ANY_CONTEXT:
-            return named.select(self._context)
-        if named.parameters:
-            self.depends_on_context = True
-        return None if named.parameters else {}
+        return self._bind(named, {})
 
     def _evaluate(self, warrant: Warrant, max_steps: int) -> Truth | None:
         """Returns the value, None if that takes more steps."""
         if not self._is_in_force(warrant):
             return FALSE
-        return self._evaluate_policy(warrant, max_steps) if warrant.policy else TRUE
+        value = self._evaluate_policy(warrant, max_steps) if warrant.policy else TRUE
+        if value is UNKNOWN:
+            self._work.has_unknown = True
+        return value
 
     def _is_in_force(self, warrant: Warrant) -> bool:
         for limit in (warrant.starts_at, warrant.expires_at):
@@ -187,14 +187,11 @@ class PolicyEvaluator:
         return warrant.is_in_force(self._now)
 
     def _evaluate_policy(self, warrant: Warrant, max_steps: int) -> Truth | None:
-        policy = self._policy(warrant.policy)
-        if policy is None:
-            return UNKNOWN
-        if self._context is ANY_CONTEXT and policy.reads_context:
-            self.depends_on_context = True
-            return UNKNOWN
+        evaluated = self._resolve(warrant)
+        if isinstance(evaluated, Truth):
+            return evaluated
+        policy, context = evaluated
         begun = self._long.pop(warrant.number, None)
-        context = self._contexts.get(warrant.number, self._context)
         outcome = None
         if begun is not None:
             outcome, program = begun.complete()
@@ -210,6 +207,53 @@ class PolicyEvaluator:
         if outcome.read_clock:
             self.valid_until = self._now
         return _VALUES[outcome.value]
+
+    def _resolve(self, warrant: Warrant) -> tuple[Policy, Mapping[str, Any]] | Truth:
+        """Returns the policy that is evaluated for that of a warrant, with its context; or the value, if that is known
+        without an evaluation. A warrant that names a policy which the model does not have counts for nothing."""
+        policy = self._policy(warrant.policy)
+        if policy is None:
+            return UNKNOWN
+        if policy.reference is None:
+            if self._context is ANY_CONTEXT and policy.reads_context:
+                self.depends_on_context = True
+                return UNKNOWN
+            return policy, self._contexts.get(warrant.number, self._context)
+        named = self._named.get(policy.reference.name)
+        if named is None:
+            return FALSE
+        context = self._bind(named, policy.reference.values)
+        expression = self._policy(named.expression)
+        if context is None or expression is None or READS_CLOCK in expression.names:
+            return UNKNOWN
+        return expression, context
+
+    def _bind(self, named: NamedPolicy, values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Returns the parameters of a named policy, with the values that a warrant gives; None if one lacks."""
+        if self._context is not ANY_CONTEXT:
+            return named.bind(values, self._context)
+        if values.keys() >= named.parameters.keys():
+            return named.bind(values, {})
+        self.depends_on_context = True
+        return None
+
+    def _parse(self, text: str) -> bool:
+        """Parses the policy of a warrant, and the named policy that it refers to, in a time slice each; returns whether
+        both are parsed and the time slice goes on."""
+        if not self._parse_one(text):
+            return False
+        policy = self._policies[text]
+        reference = None if policy is None else policy.reference
+        named = None if reference is None else self._named.get(reference.name)
+        return named is None or self._parse_one(named.expression)
+
+    def _parse_one(self, text: str) -> bool:
+        if text in self._policies:
+            return True
+        if self._offloads_parsing(text):
+            return False
+        self._policy(text)
+        return not self._work.needs_checkpoint
 
     def _charge(self, steps: int) -> None:
         self._work.spend(1 + steps // POLICY_STEPS_FOR_A_NODE)

@@ -50,17 +50,21 @@ class ConditionConverter:
     """Converts one condition. Raises InvalidParameter or CelRefusal, from the beginning on, if it cannot be expressed.
 
     `names` has what parameters are called here, by their original names. `declaration` is that of the named policy;
-    None if a parameter may have any type, which those of named policies cannot."""
+    None if a parameter may have any type, which those of named policies cannot. Unless it `is_typed`, all parameters of
+    the named policy may have any type, and its expression reads them as their types, as the original does."""
 
-    def __init__(self, condition: ForeignCondition, name: str, names: Mapping[str, str]) -> None:
+    def __init__(self, condition: ForeignCondition, name: str, names: Mapping[str, str], is_typed: bool = True) -> None:
         self._condition = condition
         self._name = name
         self._names = names
         self._policies: dict[str, str] = {}
         self._templates: dict[tuple[str, ...], str] = {}
         self.types = {parameter: read_type(of_type) for parameter, of_type in condition.parameters.items()}
-        self.declaration = None if ANY in self.types.values() else self._declare()
-        self.render_policy({})
+        self.declaration = self._declare() if is_typed and ANY not in self.types.values() else None
+        expression = self.render_policy({})
+        if not is_typed:
+            parameters = {self._names[name]: ANY for name in self.types}
+            self.declaration = PolicyDeclaration(NameAt(name), parameters, expression, condition.description)
 
     def _declare(self) -> PolicyDeclaration:
         expression = self._translate(self._read_declared).text
@@ -143,7 +147,7 @@ def _declare_type(of_type: str) -> str:
 
 
 def convert_condition(
-    condition: ForeignCondition, name: str, names: Mapping[str, str], faults: Faults
+    condition: ForeignCondition, name: str, names: Mapping[str, str], faults: Faults, is_typed: bool = True
 ) -> ConditionConverter | None:
     """Returns the converter of a condition; None, and what is wrong is reported, if it cannot be expressed."""
     described = f"condition {condition.name.text}"
@@ -156,7 +160,7 @@ def convert_condition(
     if unknown:
         return None
     try:
-        return ConditionConverter(condition, name, names)
+        return ConditionConverter(condition, name, names, is_typed)
     except CelRefusal as refusal:
         faults.report(condition.locate(refusal.offset), NOT_EXPRESSIBLE, f"{described}: {refusal.message}")
     except InvalidParameter as fault:

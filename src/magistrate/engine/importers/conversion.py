@@ -271,6 +271,9 @@ class _ModelConverter:
     def _name_parameters(self) -> None:
         names = self._converted.parameters
         names.update((name, name) for condition in self._model.conditions.values() for name in condition.parameters)
+        if self._naming.name_parameter is not None:
+            names.update((name, self._naming.name_parameter(name)) for name in [*names])
+            return
         for name in [*names]:
             if not can_be_parameter(name):
                 names[name] = here = _choose_name(convert_parameter(name), {*names.values()})
@@ -278,8 +281,9 @@ class _ModelConverter:
 
     def _convert_conditions(self) -> None:
         for name, condition in self._model.conditions.items():
-            here = convert_name(name)
-            converter = convert_condition(condition, here, self._converted.parameters, self._faults)
+            here = self._naming.name_condition(name)
+            is_typed = self._naming.name_parameter is None
+            converter = convert_condition(condition, here, self._converted.parameters, self._faults, is_typed=is_typed)
             if converter is not None:
                 self._converted.conditions[name] = converter
                 if converter.declaration is None:

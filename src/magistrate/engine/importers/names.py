@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from magistrate.engine.names import suggest_name
+from magistrate.engine.policy.named_policies import can_be_parameter
 from magistrate.engine.terms import KEYWORDS, MAX_NAME_LENGTH
 from magistrate.engine.text.faults import MAX_FAULTS
 
@@ -101,13 +102,16 @@ def _replace_character(character: re.Match[str]) -> str:
 
 
 class Naming(NamedTuple):
-    """Says what types and relations are called here. If `name_direct` is given, it returns the relation in which the
-    relationships of a relation are stored, which then never is the relation itself; otherwise that depends on its
-    rule."""
+    """Says what types, relations and conditions are called here. If `name_direct` is given, it returns the relation in
+    which the relationships of a relation are stored, which then never is the relation itself; otherwise that depends on
+    its rule. If `name_parameter` is given, it says what parameters of conditions are called, whatever others there
+    are, and the expressions of conditions read them as their types."""
 
     name_type: Callable[[str], str] = convert_type
     name_relation: Callable[[str], str] = convert_name
     name_direct: Callable[[str], str] | None = None
+    name_condition: Callable[[str], str] = convert_name
+    name_parameter: Callable[[str], str] | None = None
 
     def name_link(self, relation: str) -> str:
         """Returns what a relation that has no rule is called where it links objects."""
@@ -121,6 +125,7 @@ DIRECT = "direct_"
 """Begins the relation in which the relationships of another one are stored, and with stable names no other."""
 _STABLE_DIGEST_LENGTH = 12
 _STABLE_TYPE = re.compile(r"[a-z0-9_-]{1,64}")
+_STABLE_CONDITION = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
 _STABLE_RELATION = re.compile(rf"(?!{DIRECT})[A-Za-z0-9_-]{{1,{MAX_NAME_LENGTH - len(DIRECT)}}}")
 
 
@@ -145,12 +150,31 @@ def name_stable_direct(name: str) -> str:
     return f"{DIRECT}{name_stable_relation(name)}"
 
 
+def name_stable_condition(name: str) -> str:
+    """Returns what a condition is called here, whatever other conditions there are."""
+    if _STABLE_CONDITION.fullmatch(name):
+        return name
+    return _add_digest(_OTHER_CHARACTER.sub(_replace_character, name), name, MAX_NAME_LENGTH)
+
+
+def name_stable_parameter(name: str) -> str:
+    """Returns what a parameter of a condition is called here: `now` becomes `now_`, and `now_` becomes `now__`."""
+    return name if can_be_parameter(name.rstrip("_") or name) else f"{name}_"
+
+
+def restore_parameter(here: str) -> str:
+    """Returns the parameter that has this name here."""
+    return here if can_be_parameter(here.rstrip("_") or here) else here.removesuffix("_")
+
+
 def _add_digest(readable: str, name: str, length: int) -> str:
     digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_STABLE_DIGEST_LENGTH]
     return f"{readable[: length - _STABLE_DIGEST_LENGTH - 1]}-{digest}"
 
 
-STABLE = Naming(name_stable_type, name_stable_relation, name_stable_direct)
+STABLE = Naming(
+    name_stable_type, name_stable_relation, name_stable_direct, name_stable_condition, name_stable_parameter
+)
 """Gives each name the same name here in all versions of a model. Of different names, none is like another but by a
 collision of 48 bits, which conversion reports."""
 

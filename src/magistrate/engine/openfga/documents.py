@@ -11,8 +11,15 @@ from magistrate.engine.importers.openfga_models import read_openfga_json
 from magistrate.engine.importers.schema import ForeignModel
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import RelationName, TypeName
+from magistrate.engine.openfga.conditions import (
+    INVALID_MODEL,
+    DocumentCondition,
+    check_conditions,
+    describe_condition,
+)
 from magistrate.engine.openfga.faults import find_fault
 from magistrate.engine.openfga.tuples import INVALID, RELATION, RESERVED, TYPE
+from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.text.json_documents import build_content
 from magistrate.errors import InvalidParameter, OpenFgaRefusal
 
@@ -20,7 +27,7 @@ MAX_DOCUMENT_BYTES = 262_144
 MAX_TYPES = 100
 MAX_NESTING = 50
 """Limits how deep the rewrites of a relation nest."""
-INVALID_MODEL, TOO_LARGE = "invalid_authorization_model", "exceeded_entity_limit"
+TOO_LARGE = "exceeded_entity_limit"
 _SCHEMAS, _FORMER_SCHEMAS = ("1.1", "1.2"), ("1.0",)
 _GROUPS = ("union", "intersection")
 _OPERANDS_OF_DIFFERENCE = {"base": "difference_base_missing_value", "subtract": "subtract_base_missing_value"}
@@ -28,11 +35,13 @@ _CAMEL = {"computed_userset": "computedUserset", "tuple_to_userset": "tupleToUse
 
 
 class AllowedUser(msgspec.Struct, frozen=True, gc=False):
-    """Represents users that a relation may be given to: `user`, `user:*` or `team#member`."""
+    """Represents users that a relation may be given to: `user`, `user:*` or `team#member`, each with the name of a
+    condition, or without one."""
 
     type: str
     relation: str = ""
     is_wildcard: bool = False
+    condition: str = ""
 
 
 class DocumentRelation(msgspec.Struct, frozen=True):
@@ -54,12 +63,14 @@ class DocumentType(msgspec.Struct, frozen=True):
 
 
 class OpenFgaDocument(msgspec.Struct, frozen=True, weakref=True):
-    """Holds an authorization model: `text` is what is stored and answered, `types` are by the names that they have
-    there, and `object_types` is the model that we have for it."""
+    """Holds an authorization model: `text` is what is stored and answered, `types` and `conditions` are by the names
+    that they have there, and `object_types` and `policies` are the model that we have for it."""
 
     text: str
     types: Mapping[str, DocumentType]
     object_types: tuple[ObjectType, ...]
+    conditions: Mapping[str, DocumentCondition] = {}
+    policies: tuple[NamedPolicy, ...] = ()
 
 
 def read_document(schema: object, definitions: object, conditions: object) -> OpenFgaDocument:
@@ -72,11 +83,10 @@ def read_document(schema: object, definitions: object, conditions: object) -> Op
         raise OpenFgaRefusal("type_definitions_too_few_items", "type_definitions must have at least one type")
     if len(definitions) > MAX_TYPES:
         raise OpenFgaRefusal(TOO_LARGE, f"a model has at most {MAX_TYPES} types; this one has {len(definitions)}")
-    if conditions:
-        raise OpenFgaRefusal(INVALID_MODEL, "conditions are not supported yet")
+    check_conditions(conditions or {})
     for definition in definitions:
         _check_definition(definition)
-    document = {"schema_version": schema, "type_definitions": definitions, "conditions": {}}
+    document = {"schema_version": schema, "type_definitions": definitions, "conditions": conditions or {}}
     text = msgspec.json.encode(document).decode()
     return _build(document, text, is_new=True)
 
@@ -107,7 +117,8 @@ def _build(document: Mapping[str, Any], text: str, is_new: bool) -> OpenFgaDocum
             relation: _describe_relation(foreign, name, relation, rewrite) for relation, rewrite in rewrites.items()
         }
         types[name] = DocumentType(TypeName(STABLE.name_type(name)), relations)
-    return OpenFgaDocument(text, types, tuple(content.types))
+    described = {name: describe_condition(condition) for name, condition in foreign.conditions.items()}
+    return OpenFgaDocument(text, types, tuple(content.types), described, tuple(content.policies))
 
 
 def _describe_relation(
@@ -115,7 +126,12 @@ def _describe_relation(
 ) -> DocumentRelation:
     declared = foreign.types[of_type].relations[relation]
     users = [
-        AllowedUser(each.type.text, each.relation.text if each.relation else "", each.is_wildcard)
+        AllowedUser(
+            each.type.text,
+            each.relation.text if each.relation else "",
+            each.is_wildcard,
+            condition=each.condition.text if each.condition else "",
+        )
         for each in declared.allowed
     ]
     return DocumentRelation(

@@ -1,7 +1,8 @@
 """Reads the users and objects of OpenFGA's tuples: `team:core#member`, `user:*`, `document:plan`."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from magistrate.engine.importers.names import show_name
 from magistrate.errors import OpenFgaRefusal
@@ -9,7 +10,9 @@ from magistrate.errors import OpenFgaRefusal
 INVALID = "validation_error"
 MAX_OBJECT_CHARACTERS = 256
 MAX_USER_BYTES = 512
-MAX_TYPE_CHARACTERS, MAX_RELATION_CHARACTERS = 254, 50
+MAX_TYPE_CHARACTERS, MAX_RELATION_CHARACTERS, MAX_CONDITION_CHARACTERS = 254, 50, 50
+MIN_CONDITION_CHARACTERS = 2
+"""Is how long the name of a condition is at least in a tuple, although a model may have a shorter one."""
 ANYBODY = "*"
 RESERVED = frozenset({"self", "this"})
 
@@ -46,6 +49,13 @@ class NamedTupleKey(NamedTuple):
     object: NamedObject
     relation: str
     user: NamedUser
+
+
+class NamedCondition(NamedTuple):
+    """Holds the condition of a tuple, and the values that the tuple gives it, as they are written there."""
+
+    name: str
+    context: Mapping[str, Any]
 
 
 def read_object(text: str | None) -> NamedObject:

@@ -4,9 +4,17 @@ from typing import NamedTuple
 
 from magistrate.engine.importers.names import STABLE, show_name
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.openfga.conditions import DocumentCondition
 from magistrate.engine.openfga.documents import AllowedUser, DocumentRelation, DocumentType, OpenFgaDocument
 from magistrate.engine.openfga.ids import encode_id
-from magistrate.engine.openfga.tuples import INVALID, NamedObject, NamedTupleKey, NamedUser
+from magistrate.engine.openfga.tuples import (
+    INVALID,
+    MIN_CONDITION_CHARACTERS,
+    NamedCondition,
+    NamedObject,
+    NamedTupleKey,
+    NamedUser,
+)
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
 from magistrate.errors import OpenFgaRefusal
@@ -81,13 +89,28 @@ def require_user(document: OpenFgaDocument, user: NamedUser) -> None:
         find_type(document, user.type)
 
 
-def require_writable(document: OpenFgaDocument, key: NamedTupleKey, takes_implicit: bool = False) -> None:
-    """Raises OpenFgaRefusal unless a model allows a tuple; one that always holds only if it `takes_implicit`."""
+def find_policy(
+    document: OpenFgaDocument, key: NamedTupleKey, condition: NamedCondition | None, takes_implicit: bool = False
+) -> str:
+    """Returns the policy of the warrant of a tuple, the empty text without a condition. Raises OpenFgaRefusal unless
+    the model allows the tuple; one that always holds only if it `takes_implicit`."""
     relation = find_relation(document, key.object.type, key.relation)
     require_user(document, key.user)
-    user = AllowedUser(key.user.type, key.user.relation, key.user.is_wildcard)
+    described = None if condition is None else _find_condition(document, condition.name)
+    name = "" if condition is None else condition.name
+    user = AllowedUser(key.user.type, key.user.relation, key.user.is_wildcard, name)
     if relation.direct is None or user not in relation.allowed:
-        name = f"{show_name(key.object.type)}#{show_name(key.relation)}"
-        raise OpenFgaRefusal(INVALID, f"{name} cannot be given to {show_name(key.user.type)} in this form")
+        shown = f"{show_name(key.object.type)}#{show_name(key.relation)}"
+        with_condition = f"with condition {show_name(name)}" if name else "without a condition"
+        described_user = f"{show_name(key.user.type)} in this form {with_condition}"
+        raise OpenFgaRefusal(INVALID, f"{shown} cannot be given to {described_user}")
     if key.user == (*key.object, key.relation) and not takes_implicit:
         raise OpenFgaRefusal(INVALID, "the tuple always holds, and cannot be written")
+    return "" if described is None or condition is None else described.render(condition.context)
+
+
+def _find_condition(document: OpenFgaDocument, name: str) -> DocumentCondition:
+    described = document.conditions.get(name)
+    if described is None or len(name) < MIN_CONDITION_CHARACTERS:
+        raise OpenFgaRefusal(INVALID, f"condition {show_name(name)} is not defined")
+    return described

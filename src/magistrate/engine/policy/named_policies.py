@@ -15,7 +15,7 @@ from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import Refusal
 from magistrate.engine.policy.policy import Policy, compile_text, describe_refusal, read_policy
 from magistrate.engine.policy.tokens import Token, is_variable, read_tokens
-from magistrate.engine.policy.types import TYPES_OF_VALUES
+from magistrate.engine.policy.types import ANY, TYPES_OF_VALUES
 from magistrate.engine.terms import policy_name, read_description
 from magistrate.errors import InvalidParameter, MissingParameter
 
@@ -23,8 +23,8 @@ _NOW = "now"
 _OF_WARRANTS = ("warrant", "expiresIn")
 
 
-def read_expression(text: str, kinds: Mapping[str, type], parameter: str) -> Policy:
-    """Returns the policy of a text whose variables are these, each with values of one type.
+def read_expression(text: str, kinds: Mapping[str, type | None], parameter: str) -> Policy:
+    """Returns the policy of a text whose variables are these, each with values of one type, or None for any.
 
     Raises InvalidParameter for this parameter if it is not in the language, reads anything else, or cannot work with
     these types."""
@@ -34,7 +34,8 @@ def read_expression(text: str, kinds: Mapping[str, type], parameter: str) -> Pol
         for name in _list_names(text):
             if name.text not in kinds and name.text not in declared:
                 _check_undeclared(name, policy)
-        compile_text(text, Environment({name: TYPES_OF_VALUES[kind] for name, kind in kinds.items()}))
+        types = {name: ANY if kind is None else TYPES_OF_VALUES[kind] for name, kind in kinds.items()}
+        compile_text(text, Environment(types))
     except InvalidParameter as fault:
         raise InvalidParameter(parameter, fault.message) from None
     except Refusal as refusal:
@@ -83,11 +84,17 @@ class ParameterType(StrEnum):
     FLOAT = "float"
     ARRAY = "array"
     MAP = "map"
+    ANY = "any"
 
     @property
     def kinds(self) -> tuple[type, ...]:
-        """Returns the types that a JSON value of this type can have in Python; the first is declared."""
+        """Returns the types that a JSON value of this type can have in Python; the first is declared. An
+        empty tuple means any."""
         return _KINDS[self]
+
+    def fits(self, value: object) -> bool:
+        """Returns whether a value is of this type; null is of none."""
+        return type(value) in self.kinds if self.kinds else value is not None
 
 
 _KINDS: Mapping[ParameterType, tuple[type, ...]] = {
@@ -97,6 +104,7 @@ _KINDS: Mapping[ParameterType, tuple[type, ...]] = {
     ParameterType.FLOAT: (float, int),
     ParameterType.ARRAY: (list,),
     ParameterType.MAP: (dict,),
+    ParameterType.ANY: (),
 }
 
 
@@ -111,8 +119,13 @@ class NamedPolicy:
 
     def select(self, context: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Returns the values of the parameters, or None if one is missing or has another type."""
-        values = {name: context.get(name) for name in self.parameters}
-        fits = all(type(value) in self.parameters[name].kinds for name, value in values.items())
+        return self.bind({}, context)
+
+    def bind(self, of_warrant: Mapping[str, Any], context: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Returns the values of the parameters: those that a warrant has, and of the others those of the context.
+        Returns None if one is missing or has another type."""
+        values = {name: of_warrant[name] if name in of_warrant else context.get(name) for name in self.parameters}
+        fits = all(of_type.fits(values[name]) for name, of_type in self.parameters.items())
         return values if fits else None
 
 
@@ -128,7 +141,8 @@ def read_named_policy(
     types = {parameter: _read_parameter(parameter, of_type) for parameter, of_type in types_by_name.items()}
     if not expression:
         raise MissingParameter("expression")
-    read_expression(expression, {name: of_type.kinds[0] for name, of_type in types.items()}, "expression")
+    kinds = {name: of_type.kinds[0] if of_type.kinds else None for name, of_type in types.items()}
+    read_expression(expression, kinds, "expression")
     return NamedPolicy(checked_name, types, expression, read_description(description, "description"))
 
 

@@ -15,6 +15,7 @@ from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal
 from magistrate.engine.policy.parser import parse
+from magistrate.engine.policy.references import PolicyReference, read_reference
 from magistrate.engine.policy.run import MAX_STEPS, Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.texts import MAX_PATTERNS
 from magistrate.engine.policy.tokens import is_variable, render_string
@@ -104,7 +105,8 @@ class Policy:
     evaluation runs through at most, loops once. `is_bool`: whether its type is bool whatever the variables are.
     `lifetime`: how long after the creation of its warrant it may hold, in microseconds, because of `expiresIn`; None if
     it is not known that this ever ends. `fault`: why no new warrant may have it, although stored ones do; "" if one
-    may."""
+    may. `reference`: what it refers to if it names a policy of the model; then the model has the expression, and
+    nothing can be evaluated without it."""
 
     text: str
     names: tuple[str, ...]
@@ -112,6 +114,7 @@ class Policy:
     is_bool: bool
     lifetime: int | None = None
     fault: str = ""
+    reference: PolicyReference | None = None
     _last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
 
     @property
@@ -280,6 +283,12 @@ def may_read_clock(text: str) -> bool:
 
 def compile_policy(text: str) -> Policy:
     """Returns the policy of a text. Raises InvalidParameter: see `read_policy`."""
+    try:
+        reference = read_reference(text)
+    except Refusal as refusal:
+        raise InvalidParameter("policy", describe_refusal(text[:MAX_POLICY_LENGTH], refusal)) from None
+    if reference is not None:
+        return Policy(text, (), 1, is_bool=True, reference=reference)
     if len(text.encode(errors="surrogatepass")) > MAX_POLICY_LENGTH:
         raise InvalidParameter("policy", f"must be at most {MAX_POLICY_LENGTH} bytes long")
     environment = Environment()

@@ -16,7 +16,7 @@ NEWEST_VERSION = VERSIONS[-1]
 RuleKind = str
 """Is computed, arrow, for_all, self, nobody or policy; for a group, the word of its operator in texts."""
 
-PARAMETER_TYPES = ("string", "integer", "boolean", "float", "array", "map")
+PARAMETER_TYPES = ("string", "integer", "boolean", "float", "array", "map", "any")
 """Lists the types that a parameter of a policy can have."""
 
 

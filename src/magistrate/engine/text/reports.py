@@ -14,7 +14,7 @@ from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import Refusal
 from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, compile_text
 from magistrate.engine.policy.tokens import Token, read_tokens
-from magistrate.engine.policy.types import ARRAY, BOOL, FLOAT, INT, MAP, STRING, StaticType
+from magistrate.engine.policy.types import ANY, ARRAY, BOOL, FLOAT, INT, MAP, STRING, StaticType
 from magistrate.engine.text.document import ModelDocument, NameAt, PolicyDeclaration
 from magistrate.engine.text.faults import MAX_FAULTS, ModelFault
 from magistrate.engine.text.json_documents import read_body, read_members, render_body
@@ -30,6 +30,7 @@ _TYPES: Mapping[str, StaticType] = {
     "float": FLOAT,
     "array": ARRAY,
     "map": MAP,
+    "any": ANY,
 }
 
 

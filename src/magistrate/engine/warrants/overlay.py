@@ -46,6 +46,7 @@ class Overlay:
     warrant has the same names and policy, it counts instead if it has the same time limits. Otherwise the added one
     does, with the creation time of the stored one; unless that one has expired, or its policy can hold no more, by the
     creation time of the added one, which then counts as it is.
+    If it `replaces`, an added warrant counts instead of all stored ones with its names, whatever their policies are.
     `removed` identifies the deleted warrants; with each of `removed_objects`, all warrants end that name it. A read
     costs the ids that it names and the warrants that it finds, however many others there are.
     """
@@ -55,10 +56,12 @@ class Overlay:
         added: Iterable[Warrant] | PlainWarrants,
         removed: Iterable[WarrantKey] = (),
         removed_objects: Iterable[ObjectRef] = (),
+        replaces: bool = False,
     ) -> None:
         self._given = added if isinstance(added, PlainWarrants) else tuple(added)
         self._removed = frozenset(removed)
         self._removed_objects = frozenset(removed_objects)
+        self._replaces = replaces
         self._by_object: dict[tuple[str, str, str | None], _ByObject] = {}
         self._by_subject: dict[WarrantKind, Mapping[ObjectId, _ByObject]] = {}
         if isinstance(added, PlainWarrants):  # these properties are known, perhaps from other requests
@@ -145,7 +148,7 @@ class Overlay:
 
     @property
     def only_adds(self) -> bool:
-        return not self._removed and not self._removed_objects
+        return not self._removed and not self._removed_objects and not self._replaces
 
     @cached_property
     def _has_limits(self) -> bool:
@@ -197,6 +200,8 @@ class Overlay:
         if (stored.object_id, stored.subject_id) not in self._ids_of_changes:
             return True
         key = warrant_key(stored)
+        if self._replaces and any(names == key[0] for names, _ in added):
+            return False
         if key in self._removed:
             return False
         new = added.get(key)

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from magistrate.engine.evaluation.check import DENIED, Check, Decision
+from magistrate.engine.evaluation.check import DENIED, UNDECIDED, Check, Decision
 from magistrate.engine.evaluation.evaluation import Evaluation, add_check
 from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
 from magistrate.engine.model.model import Model
 from magistrate.engine.steps import Checkpoints, Run, Steps
-from magistrate.engine.truth import TRUE, UNDEFINED
+from magistrate.engine.truth import TRUE, UNDEFINED, UNKNOWN
 from magistrate.engine.warrants.read_ahead import ReadsAhead
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
@@ -107,7 +107,7 @@ class CheckRun(Run[list[Decision]]):
                 return False
             if node.value is UNDEFINED and self._batch.shows(node.missing_type()):
                 raise NotFound("ObjectType", node.missing_type())
-            decisions.append(self._decision(node) if node.value is TRUE else DENIED)
+            decisions.append(self._decision(node))
         return True
 
     def _has_enough(self) -> bool:
@@ -115,6 +115,8 @@ class CheckRun(Run[list[Decision]]):
         return bool(self._decisions) and self._decisions[-1].is_authorized is self._batch.stop_at
 
     def _decision(self, node: CheckNode) -> Decision:
+        if node.value is not TRUE:
+            return UNDECIDED if node.value is UNKNOWN else DENIED
         is_explicit = node.direct is not None and node.direct.relation == node.relation
         return Decision(True, not is_explicit, self._paths.get(node, ()))
 

@@ -59,7 +59,9 @@ class NewestRevision(NamedTuple):
 
 class ListRequest:
     """Represents a request for all rows of one query, at `revision`, sorted by `sort`. If it `is_pinned`, no later
-    revision will do."""
+    revision will do. If it `replaces_stored`, a contextual warrant counts instead of all stored ones with its names."""
+
+    replaces_stored = False
 
     def __init__(
         self, ctx: Context, request: QueryRequest, newest: NewestRevision, *, sort: str, now: int, is_pinned: bool
@@ -93,7 +95,7 @@ class ListRequest:
         if self._model is None:
             self._model = await self.find_model()
             if self.request.contextual:
-                contextual = build_contextual_warrants(self.request.contextual, self.now)
+                contextual = build_contextual_warrants(self.request.contextual, self.now, self.replaces_stored)
                 self._model, self.overlay = contextual.extend_model(self._model), contextual.overlay
                 self.work.spend(self.overlay.size)
         return self._model

@@ -8,6 +8,7 @@ from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import OpenFgaRefusal
 from magistrate.operations.context import Context
+from magistrate.operations.openfga.names import is_tuple
 from magistrate.operations.scheduling import checkpoint, is_time_up
 from magistrate.store.contract.events import END_OF_PLACES, Event, LogPart
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
@@ -120,4 +121,4 @@ def _read_change(event: Event, of_type: TypeName | None) -> TupleChange | None:
         event.at,
         event.place[2],
     )
-    return TupleChange(warrant, is_written, event.at)
+    return TupleChange(warrant, is_written, event.at) if is_tuple(warrant) else None

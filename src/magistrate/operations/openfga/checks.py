@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, RelationName
+from magistrate.engine.openfga.tuples import INVALID
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.read_ahead import AheadResult
 from magistrate.engine.warrants.reader import ReadResult
-from magistrate.errors import MagistrateError
+from magistrate.engine.work import Work
+from magistrate.errors import MagistrateError, OpenFgaRefusal
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED, Decisions
 from magistrate.operations.checks.decision_log import RequestOrigin
@@ -27,6 +29,7 @@ from magistrate.operations.openfga.documents import USERSET, CompiledDocument, M
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.store.contract.new_rows import NewWarrant
 
+UNKNOWN_CONDITION = "a condition lacks a parameter, or cannot be evaluated with the values that it has"
 NOBODY = ObjectId("::")
 """Is the id of a user whom no tuple names: ids of OpenFGA have no colon."""
 
@@ -59,7 +62,8 @@ async def decide_by_document(
     origin: RequestOrigin,
     contextual: Sequence[NewWarrant],
 ) -> Decisions:
-    """Returns the decision of one check by an authorization model, whatever the model of the store is."""
+    """Returns the decision of one check by an authorization model, whatever the model of the store is. A contextual
+    tuple counts instead of a stored one, whatever condition that has."""
     userset = check.subject if check.subject.relation else None
     now = ctx.now()
     logged = PendingChecks(ctx, [check], ALL_NEEDED, freshness, contextual=_date(contextual, now), origin=origin)
@@ -67,7 +71,8 @@ async def decide_by_document(
         subject = Subject(USERSET, NOBODY, "")
         member = NewWarrant(ObjectRef(userset.type, userset.id), RelationName(userset.relation), subject)
         check, contextual = Check(check.object, check.relation, subject, check.context), (*contextual, member)
-    pending = PendingChecks(ctx, [check], ALL_NEEDED, freshness, contextual=_date(contextual, now))
+    added = _date(contextual, now, replaces=True)
+    pending = PendingChecks(ctx, [check], ALL_NEEDED, freshness, contextual=added)
     use = ModelUse.CHECKS if userset is None else ModelUse.USERSETS
     moment = ModelMoment(ctx, freshness, replace_model=lambda model: compiled.build_model(model, use))
     try:
@@ -79,5 +84,11 @@ async def decide_by_document(
     return decided
 
 
-def _date(contextual: Sequence[NewWarrant], now: int) -> ContextualWarrants | None:
-    return build_contextual_warrants(contextual, now) if contextual else None
+def require_known(work: Work) -> None:
+    """Raises OpenFgaRefusal if a condition that a search came to cannot be evaluated."""
+    if work.has_unknown:
+        raise OpenFgaRefusal(INVALID, UNKNOWN_CONDITION)
+
+
+def _date(contextual: Sequence[NewWarrant], now: int, replaces: bool = False) -> ContextualWarrants | None:
+    return build_contextual_warrants(contextual, now, replaces) if contextual else None

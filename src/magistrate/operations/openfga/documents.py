@@ -13,7 +13,7 @@ from cachetools import LRUCache
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import AllowedType, ObjectType
-from magistrate.engine.names import Revision, TypeName
+from magistrate.engine.names import PolicyName, Revision, TypeName
 from magistrate.engine.openfga.documents import OpenFgaDocument, load_document
 from magistrate.engine.openfga.user_lists import (
     add_named_patterns,
@@ -23,7 +23,7 @@ from magistrate.engine.openfga.user_lists import (
 )
 from magistrate.errors import OpenFgaRefusal
 from magistrate.operations.models.cache import Models
-from magistrate.operations.models.definitions import render_definition
+from magistrate.operations.models.definitions import render_definition, render_policy_definition
 from magistrate.operations.scheduling import offload
 from magistrate.store.contract.openfga import StoredOpenFgaModel
 from magistrate.store.contract.store import Store
@@ -52,15 +52,22 @@ class ModelUse(Enum):
 
 
 class CompiledDocument:
-    """Holds an authorization model with its id, the definitions that it has as the model of a store, and the models
-    that decide by it, for the newest patterns of warrants that are known."""
+    """Holds an authorization model with its id, the definitions and the policies that it has as the model of a store,
+    and the models that decide by it, for the newest patterns of warrants that are known."""
 
-    __slots__ = ("_models", "definitions", "document", "id", "size")
+    __slots__ = ("_models", "definitions", "document", "id", "policies", "size")
 
-    def __init__(self, model_id: str, document: OpenFgaDocument, definitions: Mapping[TypeName, str]) -> None:
+    def __init__(
+        self,
+        model_id: str,
+        document: OpenFgaDocument,
+        definitions: Mapping[TypeName, str],
+        policies: Mapping[PolicyName, str],
+    ) -> None:
         self.id = model_id
         self.document = document
         self.definitions = definitions
+        self.policies = policies
         self.size = MIN_BYTES + BYTES_OF_A_CHARACTER * len(document.text)
         self._models: dict[ModelUse, Model] = {}
 
@@ -70,12 +77,13 @@ class CompiledDocument:
         model = self._models.get(use)
         if model is None or model.revision != of_store.revision:
             types = {of_type.name: _DERIVED_TYPES[use](of_type) for of_type in self.document.object_types}
+            policies = {policy.name: policy for policy in self.document.policies}
             patterns = of_store.patterns | of_store.orphaned
             if use is ModelUse.USER_LISTS:
                 patterns = add_named_patterns(patterns)
             elif use is ModelUse.USERSET_LISTS:
                 patterns = frozenset(patterns) | {*list_own_patterns(types)}
-            model = Model(types, of_store.revision, patterns)
+            model = Model(types, of_store.revision, patterns, policies=policies)
             self._models[use] = model
         return model
 
@@ -184,7 +192,9 @@ class OpenFgaModels:
         compiled = await self.find(model_id)
         await self._models.at(read.revision, model_revision)
         definitions = self._models.definitions
-        newest = NewestDocument(model_revision, compiled, is_live=definitions == (compiled.definitions, {}))
+        newest = NewestDocument(
+            model_revision, compiled, is_live=definitions == (compiled.definitions, compiled.policies)
+        )
         if self.newest is None or self.newest.model_revision < model_revision:
             self.newest = newest
         return newest
@@ -198,4 +208,5 @@ async def compile_document(stored: StoredOpenFgaModel) -> CompiledDocument:
 def _compile(model_id: str, text: str) -> CompiledDocument:
     document = load_document(text)
     definitions = {of_type.name: render_definition(of_type).decode() for of_type in document.object_types}
-    return CompiledDocument(model_id, document, dict(sorted(definitions.items())))
+    policies = {policy.name: render_policy_definition(policy) for policy in document.policies}
+    return CompiledDocument(model_id, document, dict(sorted(definitions.items())), policies)

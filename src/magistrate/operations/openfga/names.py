@@ -5,8 +5,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from magistrate.engine.importers.names import DIRECT
+from magistrate.engine.openfga.conditions import restore_context
 from magistrate.engine.openfga.documents import OpenFgaDocument
 from magistrate.engine.openfga.ids import decode_id
+from magistrate.engine.openfga.tuples import NamedCondition
+from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.policy.references import PolicyReference, is_reference
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.context import Context
 from magistrate.operations.openfga.documents import compile_document
@@ -25,14 +29,17 @@ class TupleNames(NamedTuple):
 
 
 class ForeignNames:
-    """Holds the names in OpenFGA of the types and relations that are called otherwise here."""
+    """Holds the names in OpenFGA of the types, relations and conditions that are called otherwise here."""
 
     def __init__(self) -> None:
+        self._conditions: dict[str, str] = {}
         self._types: dict[str, str] = {}
         self._relations: dict[str, str] = {}
 
     def add(self, document: OpenFgaDocument) -> None:
         """Adds those of an authorization model."""
+        for name, condition in document.conditions.items():
+            _add_if_other(self._conditions, condition.name, name)
         for name, declared in document.types.items():
             _add_if_other(self._types, declared.name, name)
             for relation, described in declared.relations.items():
@@ -41,8 +48,11 @@ class ForeignNames:
     def knows(self, warrant: Warrant) -> bool:
         """Returns whether all names in a warrant are those of OpenFGA, or known."""
         types, relations = (warrant.object_type, warrant.subject_type), (warrant.relation, warrant.subject_relation)
-        return _are_known(types, self._types) and _are_known(
-            (relation.removeprefix(DIRECT) for relation in relations), self._relations
+        reference = find_reference(warrant)
+        return (
+            _are_known(types, self._types)
+            and _are_known((relation.removeprefix(DIRECT) for relation in relations), self._relations)
+            and (reference is None or _are_known((reference.name,), self._conditions))
         )
 
     def describe(self, warrant: Warrant) -> TupleNames:
@@ -53,6 +63,19 @@ class ForeignNames:
             user = f"{user}#{self._relations.get(warrant.subject_relation, warrant.subject_relation)}"
         of_object = f"{self._types.get(warrant.object_type, warrant.object_type)}:{decode_id(warrant.object_id)}"
         return TupleNames(user, self._relations.get(stored, stored), of_object)
+
+    def describe_condition(self, warrant: Warrant) -> NamedCondition | None:
+        """Returns the condition of the tuple that a warrant is, None if it has none."""
+        reference = find_reference(warrant)
+        if reference is None:
+            return None
+        name = self._conditions.get(reference.name, reference.name)
+        return NamedCondition(name, restore_context(reference))
+
+
+def find_reference(warrant: Warrant) -> PolicyReference | None:
+    """Returns the named policy that a warrant refers to, None if it has none or another policy."""
+    return read_policy(warrant.policy).reference if is_reference(warrant.policy) else None
 
 
 def _add_if_other(names: dict[str, str], here: str, there: str) -> None:
@@ -81,5 +104,5 @@ async def find_names(ctx: Context, warrants: Iterable[Warrant]) -> ForeignNames:
 
 
 def is_tuple(warrant: Warrant) -> bool:
-    """Returns whether a warrant is one that tuples are stored as."""
-    return warrant.relation.startswith(DIRECT)
+    """Returns whether a warrant is one that tuples are stored as: no tuple has an expression of its own."""
+    return warrant.relation.startswith(DIRECT) and (not warrant.policy or is_reference(warrant.policy))

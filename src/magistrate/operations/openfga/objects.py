@@ -25,7 +25,7 @@ from magistrate.operations.lists.evaluators import (
     find_listing,
 )
 from magistrate.operations.lists.query import read_slice
-from magistrate.operations.openfga.checks import NOBODY
+from magistrate.operations.openfga.checks import NOBODY, require_known
 from magistrate.operations.openfga.documents import USERSET, CompiledDocument, ModelUse
 from magistrate.operations.runs import release_runs
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
@@ -38,6 +38,8 @@ SORT = "id"
 
 class ReplacedModelRequest(ListRequest):
     """Represents a request for rows by another model than that of the store."""
+
+    replaces_stored = True
 
     def __init__(
         self, ctx: Context, request: QueryRequest, newest: NewestRevision, replace_model: Callable[[Model], Model]
@@ -73,9 +75,10 @@ def list_objects(
     ctx: Context, compiled: CompiledDocument, is_live: bool, search: ObjectSearch, freshness: Freshness
 ) -> ObjectPages:
     """Lists the objects by an authorization model, which `is_live` if it is the model of the store. Raises
-    BudgetExceeded, and what reading raises."""
+    BudgetExceeded, OpenFgaRefusal if a condition cannot be evaluated, and what reading raises."""
     subject = search.subject
-    if is_live and not subject.relation and not search.contextual:
+    # Lists of the store leave out what is unknown, and do not say that there is something.
+    if is_live and not subject.relation and not search.contextual and not compiled.document.conditions:
         return _list_by_store(ctx, _build_request(search), freshness)
     return _list_by_document(ctx, compiled, search, freshness)
 
@@ -119,6 +122,7 @@ async def _list_by_document(
         lambda model: compiled.build_model(model, use),
     )
     async for page in _cut_pages(request, None):
+        require_known(request.work)
         yield page
 
 

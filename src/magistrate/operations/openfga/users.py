@@ -30,6 +30,7 @@ from magistrate.engine.work import ITEMS_AT_ONCE, Work
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import ListRequest, NewestRevision, QueryRequest
+from magistrate.operations.openfga.checks import require_known
 from magistrate.operations.openfga.documents import CompiledDocument, ModelUse
 from magistrate.operations.runs import complete_checkpoints, complete_run
 from magistrate.store.contract.lists import Snapshot
@@ -60,6 +61,8 @@ class UserResults:
 class _DerivedRequest(ListRequest):
     """Represents a request for rows by a model that is derived from an authorization model."""
 
+    replaces_stored = True
+
     def __init__(
         self,
         ctx: Context,
@@ -87,7 +90,7 @@ class _DerivedRequest(ListRequest):
 async def list_users(
     ctx: Context, compiled: CompiledDocument, search: UserSearch, freshness: Freshness
 ) -> Snapshot[UserResults]:
-    """Raises BudgetExceeded, and what reading raises."""
+    """Raises BudgetExceeded, OpenFgaRefusal if a condition cannot be evaluated, and what reading raises."""
     state = await ctx.store.read_warrants((), None, 1)
     await ctx.store.confirm_history()  # models are known by the number of their revision
     freshness.demand(state.newest)
@@ -107,6 +110,7 @@ async def list_users(
         reader = _OwnUsersetReader(stored, search.type, RelationName(search.userset))
     run = begin_search(await request.prepare_model(), query, search.context, request.now, work=request.work)
     findings = await complete_run(reader, run, state.revision)
+    require_known(request.work)
     listed = await complete_checkpoints(_collect(findings, search, request.work), request.work)
     return Snapshot(state.revision, listed)
 

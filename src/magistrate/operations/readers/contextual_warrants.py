@@ -21,11 +21,12 @@ MAX_CONTEXTUAL_WARRANTS = 100
 
 class ContextualWarrants:
     """Holds the contextual warrants of one request in their order, created at its time `now` (in microseconds since
-    1970 UTC), with ascending numbers from FIRST_NUMBER on."""
+    1970 UTC), with ascending numbers from FIRST_NUMBER on. If it `replaces`, each counts instead of all stored ones
+    with its names."""
 
-    def __init__(self, warrants: Sequence[Warrant] | PlainWarrants, now: int) -> None:
+    def __init__(self, warrants: Sequence[Warrant] | PlainWarrants, now: int, replaces: bool = False) -> None:
         self.now = now
-        self.overlay = Overlay(warrants)
+        self.overlay = Overlay(warrants, replaces=replaces)
 
     @property
     def warrants(self) -> Sequence[Warrant]:
@@ -53,11 +54,10 @@ class ContextualWarrants:
         return self.overlay.extend_model(model)
 
 
-def build_contextual_warrants(new: Sequence[NewWarrant], now: int) -> ContextualWarrants:
+def build_contextual_warrants(new: Sequence[NewWarrant], now: int, replaces: bool = False) -> ContextualWarrants:
     """Returns the contextual warrants of a request at this time."""
-    return ContextualWarrants(
-        [build_warrant(warrant, now, number) for number, warrant in enumerate(new, FIRST_NUMBER)], now
-    )
+    warrants = [build_warrant(warrant, now, number) for number, warrant in enumerate(new, FIRST_NUMBER)]
+    return ContextualWarrants(warrants, now, replaces)
 
 
 def digest_warrants(new: Sequence[NewWarrant]) -> str:

@@ -85,16 +85,25 @@ class PolicyStore(Protocol):
 @dataclass(frozen=True, slots=True)
 class Precondition:
     """Requires that an object or a warrant exists, or with `is_absent` that it does not; or that no caller has written
-    anything since a revision. A warrant exists if the same one, policy included, is stored."""
+    anything since a revision. A warrant exists if the same one, policy included, is stored; in place of a warrant,
+    OtherPolicies requires that its names have no policy but its own."""
 
-    required: ObjectRef | NewWarrant | RevisionId
+    required: "ObjectRef | NewWarrant | RevisionId | OtherPolicies"
     is_absent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPolicies:
+    """Stands for the warrants with the names of this one, and another policy or none."""
+
+    warrant: NewWarrant
 
 
 @dataclass(frozen=True, slots=True)
 class AtomicWrite:
     """Holds what one write requires, deletes and creates. Warrants to be deleted that do not exist are an error, unless
-    it `ignores_missing`."""
+    it `ignores_missing`. With `deletes_any_policy`, those are deleted that have the same names, whatever their policies
+    are."""
 
     preconditions: Sequence[Precondition] = ()
     warrants_to_delete: Sequence[NewWarrant] = ()
@@ -102,6 +111,7 @@ class AtomicWrite:
     objects: Sequence[NewObject] = ()
     warrants: Sequence[NewWarrant] = ()
     ignores_missing: bool = False
+    deletes_any_policy: bool = False
 
 
 class WriteCounts(msgspec.Struct, frozen=True):

@@ -6,7 +6,8 @@ itself skips rows that exist already, and the inserted rows are read back by an 
 That takes a tenth of the time of a lookup for each row. Warrants that are stored with another creation time, or other
 time limits, are ended and read back alike."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence, Set
 from operator import attrgetter
 from typing import Literal
 
@@ -14,6 +15,7 @@ import msgspec
 
 from magistrate.engine.names import Revision
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import WarrantNames
 from magistrate.errors import PreconditionFailed
 from magistrate.store.contract.new_rows import (
     MAX_WARRANTS_IN_A_WRITE,
@@ -25,7 +27,7 @@ from magistrate.store.contract.new_rows import (
     ValidateTypes,
 )
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.contract.store import AtomicWrite, FindForbidden, Precondition, WriteCounts
+from magistrate.store.contract.store import AtomicWrite, FindForbidden, OtherPolicies, Precondition, WriteCounts
 from magistrate.store.database import Execute, Row, Script, Select
 from magistrate.store.scripts.models import put_all_policies, put_all_types
 from magistrate.store.scripts.objects import OBJECTS, end_objects, put_all
@@ -43,6 +45,7 @@ from magistrate.store.scripts.versions import (
 from magistrate.store.scripts.warrants import (
     WARRANTS,
     end_named,
+    find_any_policy,
     insert_all,
     insert_warrants,
     keep_patterns,
@@ -163,7 +166,10 @@ def write_atomically(
 ) -> VersionedWrite[WriteCounts]:
     def work(revision: Revision) -> Script[WriteOutcome[WriteCounts]]:
         yield from _check_preconditions(batch.preconditions, stamp.at, head)
-        effects = yield from end_named(batch.warrants_to_delete, stamp, revision, batch.ignores_missing)
+        to_delete = batch.warrants_to_delete
+        if batch.deletes_any_policy:
+            to_delete = yield from find_any_policy(to_delete, stamp.at)
+        effects = yield from end_named(to_delete, stamp, revision, batch.ignores_missing)
         effects += yield from end_objects(batch.objects_to_delete, stamp.at, revision)
         _, objects = yield from put_all(batch.objects, stamp, revision)
         _, warrants = yield from insert_all(batch.warrants, validate, stamp, revision)
@@ -197,25 +203,39 @@ def _check_preconditions(preconditions: Sequence[Precondition], at: int, newest:
     rows = yield from find(WARRANTS, warrants)
     unexpired = {key: row for key, row in rows.items() if not has_expired(row, at)}
     stored = {**unexpired, **(yield from find(OBJECTS, objects))}
+    alone = [element.warrant for element in required if isinstance(element, OtherPolicies)]
+    named: dict[WarrantNames, set[str]] = defaultdict(set)
+    for warrant in (yield from find_any_policy(alone, at)) if alone else ():
+        named[warrant.names].add(warrant.policy)
     for index, element in enumerate(preconditions):
-        reason = _find_reason(element, stored, called)
+        if isinstance(element.required, OtherPolicies):
+            reason = _find_other_policy(element.required.warrant, named)
+        else:
+            reason = _find_reason(element.required, element.is_absent, stored, called)
         if reason is not None:
             raise PreconditionFailed(index, reason)
 
 
-def _find_reason(precondition: Precondition, stored: Container[Key], called: int) -> str | None:
+def _find_other_policy(warrant: NewWarrant, named: Mapping[WarrantNames, Set[str]]) -> str | None:
+    others = named[warrant.names] - {warrant.policy}
+    return f"the warrant {warrant.names.render()} exists with another policy" if others else None
+
+
+def _find_reason(
+    required: ObjectRef | NewWarrant | RevisionId, is_absent: bool, stored: Container[Key], called: int
+) -> str | None:
     """Returns why a precondition does not hold, or None if it does. `called` is the newest revision that a caller has
     written."""
-    match precondition.required:
+    match required:
         case NewWarrant():
-            key = warrant_key(precondition.required)
+            key = warrant_key(required)
             name = f"the warrant {render_key(key)}"
         case ObjectRef():
-            key = (precondition.required.type, precondition.required.id)
-            name = f"the object {precondition.required.type}:{precondition.required.id}"
+            key = (required.type, required.id)
+            name = f"the object {required.type}:{required.id}"
         case expected:
             return None if expected.revision >= called else "the store is at another revision"
     exists = key in stored
-    if exists != precondition.is_absent:
+    if exists != is_absent:
         return None
     return f"{name} exists" if exists else f"{name} does not exist"

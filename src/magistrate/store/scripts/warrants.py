@@ -22,6 +22,7 @@ from magistrate.store.contract.new_rows import (
     NewWarrant,
     Stamp,
     ValidateTypes,
+    build_new_warrant,
 )
 from magistrate.store.contract.revisions import RevisionId, WarrantChanges
 from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
@@ -56,6 +57,7 @@ from magistrate.store.sql.warrants import (
     KEEP_POLICY,
     NUMBERS_ENDED,
     WARRANT,
+    WARRANTS_OF_NAMES,
 )
 
 
@@ -250,6 +252,19 @@ def end_named(
         stored = yield from find(WARRANTS, keys)
         keys = [key for key in keys if key in stored and not has_expired(stored[key], stamp.at)]
     return (yield from end(WARRANTS, keys, revision, lambda row: not has_expired(row, stamp.at)))
+
+
+def find_any_policy(named: Sequence[NewWarrant], at: int) -> Script[list[NewWarrant]]:
+    """Returns the stored warrants that have the names of these, whatever their policies are, and have not expired. Of
+    those without one, the given warrant is returned, which is not stored."""
+    stored_rows = yield Select(WARRANTS_OF_NAMES, [warrant_key(warrant)[:_NAMES] for warrant in named])
+    warrants: dict[NewWarrant, None] = {}
+    for warrant, rows in zip(named, stored_rows, strict=True):
+        stored = [build_warrant(*row) for row in rows if not has_expired(row, at)]
+        warrants.update((build_new_warrant(each.names, each.policy), None) for each in stored)
+        if not stored:
+            warrants[warrant] = None
+    return list(warrants)
 
 
 def delete_matches(head: Revision, matches: Sequence[Warrant], stamp: Stamp) -> VersionedWrite[int]:

@@ -29,6 +29,10 @@ INSERT INTO warrant (
     store, {_WARRANT_KEY}, number, created_at, created_revision, starts_at, expires_at, deleted_revision
 ) VALUES (:store, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE})""",
 )
+WARRANTS_OF_NAMES = f"""
+SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text, created_at
+FROM {_WITH_POLICY}
+WHERE warrant.store = :store AND deleted_revision = {ALIVE} AND ({_NAMES}) = (?, ?, ?, ?, ?, ?)"""
 # A NULL for created_at stands for any.
 END_WARRANT_THAT_DIFFERS = f"""{WARRANT.end} AND (created_at <> coalesce(?, created_at)
 OR starts_at IS DISTINCT FROM ? OR expires_at IS DISTINCT FROM ?)"""
