@@ -4,11 +4,13 @@ The values that are tried come from the text of the policy: what a variable is c
 beside them. An assignment is returned only if the policy has the wanted value with it; there may be others.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
 from magistrate.engine.evaluation.conditions import POLICY_STEPS_FOR_A_NODE
+from magistrate.engine.names import PolicyName
+from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.policy.policy import Policy, read_policy
 from magistrate.engine.policy.tokens import Token, read_decimal, read_integer, read_string, read_tokens
 from magistrate.engine.policy.value_types import READ_AS
@@ -48,9 +50,16 @@ def list_variables(policy: Policy) -> list[str]:
 
 
 def find_assignments(
-    warrant: Warrant, context: Mapping[str, Any], now: int, holds: bool, work: Work
+    warrant: Warrant,
+    context: Mapping[str, Any],
+    now: int,
+    holds: bool,
+    *,
+    work: Work,
+    named: Mapping[PolicyName, NamedPolicy],
 ) -> Generator[None, Any, list[Assignment]]:
-    """Returns values of variables with which the policy of the warrant holds, or does not hold.
+    """Returns values of variables with which the policy of the warrant holds, or does not hold. `named` are the
+    policies of the model, of which it may name one.
 
     Yields when the time slice is over. Raises BudgetExceeded.
     """
@@ -58,11 +67,18 @@ def find_assignments(
         policy = read_policy(warrant.policy)
     except InvalidParameter:  # the language had more when it was written
         return []
-    variables = list_variables(policy)
+    fixed: Mapping[str, Any] = {}
+    if policy.reference is not None:
+        if policy.reference.name not in named:
+            return []
+        fixed = policy.reference.values
+        policy = read_policy(named[policy.reference.name].expression)
+        context = {**context, **fixed}
+    variables = [name for name in list_variables(policy) if name not in fixed]
     variables.sort(key=lambda name: name in context)
     del variables[MAX_CANDIDATES:]
     work.spend(1 + len(policy.text) // CHARACTERS_FOR_A_NODE)
-    values = _Candidates(policy.text, set(variables), context)
+    values = _Candidates(policy.text, set(variables), context, fixed.values())
     pools = {name: values.list_for(name) for name in variables}
     for count in range(1, min(len(variables), MAX_VARIABLES) + 1):
         assignments: list[Assignment] = []
@@ -93,9 +109,13 @@ def _assign(variables: Sequence[str], pools: Mapping[str, Sequence[Any]], count:
 class _Candidates:
     """Collects the values that are worth trying from the text of a policy."""
 
-    def __init__(self, text: str, variables: set[str], context: Mapping[str, Any]) -> None:
+    def __init__(self, text: str, variables: set[str], context: Mapping[str, Any], values: Iterable[Any] = ()) -> None:
+        """Takes the values that a warrant gives, which count like literals in the text."""
         self._context = context
         self._literals: list[Any] = []
+        for value in values:
+            if type(value) in (str, int, float) and len(self._literals) < MAX_LITERALS:
+                self._literals += [value, *_neighbours(value)]
         self._compared: dict[str, list[tuple[tuple[str, ...], Any]]] = {name: [] for name in variables}
         """Maps a variable to the members of it that are used, with values they are compared with."""
         tokens = [*read_tokens(text)]

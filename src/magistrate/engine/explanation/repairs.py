@@ -263,7 +263,9 @@ class RepairCollector:
         key = (warrant.number, holds)
         if key not in self._of_policies:
             context = self._decided.check.context
-            assignments = yield from find_assignments(warrant, context, self._now, holds, work=self._work)
+            assignments = yield from find_assignments(
+                warrant, context, self._now, holds, work=self._work, named=self._model.policies
+            )
             self._of_policies[key] = [
                 frozenset(
                     self._order.note(Change.set_variable(*variable), ChangeKind.SET_VARIABLE)

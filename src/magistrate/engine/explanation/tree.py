@@ -21,6 +21,7 @@ from magistrate.engine.explanation.hypothetical_checks import HypotheticalCheck
 from magistrate.engine.explanation.policy_values import list_variables
 from magistrate.engine.model.plans import Operation
 from magistrate.engine.policy.policy import LONG_POLICY, Policy, read_policy
+from magistrate.engine.policy.references import PolicyReference
 from magistrate.engine.policy.run import STEPS_AT_ONCE
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants.warrant import Warrant
@@ -333,10 +334,22 @@ class TreeBuilder:
             policy = read_policy(warrant.policy)
         except InvalidParameter:  # the language had more when it was written
             return self._trace(warrant.policy, (), value)
+        if policy.reference is not None:
+            return self._read_reference(warrant.policy, policy.reference, value)
         variables = list_variables(policy)
         trace = self._trace(warrant.policy, variables, value)
         if value not in (TRUE, FALSE) and not self._check.context.keys() >= {*variables}:
             self._unknown.append((trace, policy, warrant))
+        return trace
+
+    def _read_reference(self, text: str, reference: PolicyReference, value: Truth) -> PolicyTrace:
+        """Returns the trace of a policy that names one of the model: its variables are the parameters for which the
+        warrant has no value."""
+        named = self._evaluation.model.policies.get(reference.name)
+        parameters = [] if named is None else [name for name in named.parameters if name not in reference.values]
+        trace = self._trace(text, parameters, value)
+        if value not in (TRUE, FALSE):
+            trace.missing.extend(name for name in parameters if name not in self._check.context)
         return trace
 
     def _trace(self, text: str, variables: Sequence[str], value: Truth) -> PolicyTrace:
