@@ -21,6 +21,7 @@ from benchmarks.differences import measure_differences
 from benchmarks.document import write_document
 from benchmarks.explanations import measure_explanations
 from benchmarks.fairness import command as fairness
+from benchmarks.gateways import measure_gateways
 from benchmarks.imports import measure_imports
 from benchmarks.lists import measure_lists
 from benchmarks.load import GENERATOR
@@ -53,6 +54,7 @@ TOPICS = {
     "contextual": measure_contextual_warrants,
     "explain": measure_explanations,
     "difference": measure_differences,
+    "gateways": measure_gateways,
     "lists": measure_lists,
     "mirror": measure_mirror,
     "models": measure_models,

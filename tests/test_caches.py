@@ -37,6 +37,7 @@ IN_BYTES = {
     "operations/openfga/documents.py KeptDocuments": "openfga_models",
     "operations/watch/feed_memory.py RecentResults": "feed",
     "api/http/request_values.py": "parameters",
+    "api/auth/forwarding.py ForwardRules": "the setting request_cache_bytes",
     "api/http/fast_path.py FastPath": "the setting request_cache_bytes",
     "api/http/body_cache.py KnownBodies": "the setting request_cache_bytes",
 }

@@ -44,6 +44,7 @@ MagistrateError
 ├── DeadlineExceeded          a request took longer than it may; carries `limit_ms`
 ├── Overloaded                too many requests are waiting; this one was not begun
 ├── ProviderUnavailable       a bearer token cannot be verified now; try again later
+├── RulesUnavailable          the rules for gateways have not been valid since the service started
 ├── ServiceUnreachable        a client got no answer from a service; carries `url`
 │   ├── AnswerTooSlow         a service that had answered before did not answer a check in time
 │   └── AnswerTooLarge        a client stopped reading an answer; a smaller page may fit
@@ -387,6 +388,13 @@ class Overloaded(MagistrateError):
 class ProviderUnavailable(MagistrateError):
     """Reports that the keys that a bearer token may be signed with cannot be fetched, so the token cannot be
     verified."""
+
+
+class RulesUnavailable(MagistrateError):
+    """Reports that the file of rules for gateways has not been valid since the service started."""
+
+    def __init__(self) -> None:
+        super().__init__("the rules for gateways cannot be read; `magistrate forward test FILE` says what is wrong")
 
 
 class ServiceUnreachable(MagistrateError):

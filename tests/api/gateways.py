@@ -59,7 +59,8 @@ def serving(folder: Path, text: str, **settings: str | int) -> Iterator[tuple[Cl
     """A service with these rules, in which ann is viewer of `document:plan`."""
     rules = folder / "rules.yaml"
     rules.write_text(text)
-    configured = settings_for(f"sqlite:///{folder}/m.db", forward_rules=str(rules), **settings)
+    database_url = str(settings.pop("database_url", f"sqlite:///{folder}/m.db"))
+    configured = settings_for(database_url, forward_rules=str(rules), **settings)
     with running_service(configured) as url, Client(url) as client:
         client.define({"document": {"viewer": {}}, "user": {}})
         client.grant("document:plan#viewer@user:ann", "document:café#viewer@user:zoë")

@@ -167,15 +167,6 @@ def test_a_session_of_the_store_of_the_gateway_says_who_it_is(tmp_path: Path) ->
         assert gateway.ask("/public/x", None, ("Authorization", "Basic x")).status_code == 200
 
 
-def test_a_session_is_no_token_of_a_provider(tmp_path: Path) -> None:
-    text = RULES.replace("identity:\n  header: X-Auth-User", "identity: jwt")
-    with serving(tmp_path, text) as (client, gateway):
-        token = client.post("/v2/sessions", json={"type": "sess", "userId": "ann"}).json()["token"]
-        keep_secret([token])
-
-        assert gateway.ask("/documents/plan", None, ("Authorization", f"Bearer {token}")).status_code == 401
-
-
 def test_rules_are_read_again_and_invalid_ones_leave_those_before(tmp_path: Path) -> None:
     with serving(tmp_path, RULES) as (_, gateway):
         file = tmp_path / "rules.yaml"

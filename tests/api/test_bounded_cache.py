@@ -6,8 +6,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from magistrate.api.bounded_cache import BoundedCache
 from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
-from magistrate.api.http.body_cache import MAX_BODY_BYTES, MAX_MEMBER_BYTES, BoundedCache, KnownBodies
+from magistrate.api.http.body_cache import MAX_BODY_BYTES, MAX_MEMBER_BYTES, KnownBodies
 from magistrate.api.http.fast_path import MAX_HEAD_BYTES, FastPath
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import FastHead

@@ -142,6 +142,26 @@ def test_files_that_others_can_use_are_found(database_url: str, tmp_path: Path) 
     ]
 
 
+def test_rules_for_gateways_are_read(database_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    given = {"database_url": database_url, "forward_rules": str(file)}
+    file.write_text("version: 1\nsource: envoy\nidentity: session\nrules:\n  - {path: /, deny: true}\n")
+    assert [one for one in findings(given) if one["check"] == "gateways"] == []
+
+    file.chmod(0o666)
+    exposed = the_finding("gateways", **given)
+    file.write_text("version: 1\nsource: envoy\nidentity: jwt\nrules: []\n")
+    unknown = the_finding("gateways", **given)
+    file.write_text("version: 2")
+    invalid = the_finding("gateways", **given)
+
+    assert (exposed["level"], exposed["remedy"]) == ("warning", f"run `chmod go-w {file}`")
+    assert (unknown["level"], invalid["level"]) == ("error", "error")
+    assert "needs a provider: --jwt-keys" in unknown["message"]
+    assert "line 1: version" in invalid["message"]
+    assert "magistrate forward test FILE" in invalid["remedy"]
+
+
 def test_files_that_cannot_be_read_are_errors(database_url: str, tmp_path: Path) -> None:
     found = the_finding("files", database_url=database_url, secret_key_file=f"{tmp_path}/none")
 

@@ -11,6 +11,7 @@ import pytest
 
 from magistrate.api.auth.provider_keys import read_key_file
 from magistrate.config.api_keys import read_api_key_file
+from magistrate.config.settings import read_settings
 from magistrate.store.scripts.key_encryption import read_sealing
 from magistrate.wiring.forward_rules import read_forward_rules
 from tests.cli.cases import Magistrate
@@ -89,7 +90,7 @@ SETTINGS: dict[str, tuple[str, Callable[[str], object]]] = {
         json.dumps({"keys": [{"kty": "RSA", "kid": "a", "e": "AQAB", "n": "w" * 400}]}),
         lambda path: [key.id for key in read_key_file(path)],
     ),
-    "forward_rules": (RULES, lambda path: read_forward_rules(path).rules),
+    "forward_rules": (RULES, lambda path: read_forward_rules(read_settings({"forward_rules": path}, {})).text),
 }
 """Holds, for each setting that names a file of text, the content and its reader."""
 
@@ -143,7 +144,6 @@ READERS = {
     "api/http/tls.py": "PEM, of which OpenSSL skips what is before it",
     "cli/administration/audit.py": "audit logs, which are hashed to the byte",
     "cli/administration/backups.py": "backups, which are hashed to the byte",
-    "cli/administration/forward.py": "above",
     "cli/checks/event_position.py": "a file that the command writes",
     "cli/commands.py": "opens standard input if the caller has closed it",
     "cli/checks/diff.py": "above",
@@ -161,10 +161,9 @@ READERS = {
     "operations/importing/importer.py": "above",
     "store/migration.py": "files of the package",
     "store/scripts/key_encryption.py": "above",
-    "wiring/api_keys.py": "a file that the service writes",
     "wiring/server.py": "files of the kernel",
     "wiring/diagnosis.py": "PEM, as in tls.py",
-    "wiring/forward_rules.py": "forward_rules, above",
+    "wiring/rule_files.py": "forward_rules, above",
     "wiring/examples.py": "files of the package",
 }
 """Says of each module that reads files which test above is about it, or why none is."""

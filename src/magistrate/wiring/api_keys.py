@@ -3,9 +3,8 @@ if neither is configured, the one that was generated in the store."""
 
 import asyncio
 import math
-import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +20,7 @@ from magistrate.operations.keys.caller_keys import key_digest
 from magistrate.operations.scheduling import attempt_work
 from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.store.contract.stores import DEFAULT_STORE, MovedStore
+from magistrate.wiring.shared_files import SharedFile
 
 PAUSE_SECONDS = 0.05
 """Sets the time between the beginnings of two rounds: 20 lookups a second in each worker."""
@@ -84,7 +84,7 @@ UNSTABLE_NS = 500_000_000
 """Sets the age from which the time of a change differs from that of any later one. File systems on Linux round times
 to 10 ms at most."""
 SHARED_NAME = "api-key.digests"
-"""Names the file of shared digests. Files with a suffix are not metrics; see SharedCounts."""
+"""Names the file in which workers share the digests of the key file."""
 
 
 class ReloadSignal:
@@ -103,45 +103,23 @@ class ReloadSignal:
         return is_received
 
 
-class SharedDigests:
-    """Holds the digests of the last valid key file for the workers of a service, so that a worker that starts while the
-    file is invalid accepts the same keys as the others. The folder must be private to the user."""
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / SHARED_NAME
-
-    def write(self, digests: Iterable[str]) -> None:
-        """Replaces the digests in one step. Raises OSError."""
-        unfinished = self._path.with_suffix(f".{os.getpid()}-new")
-        with open(unfinished, "w", encoding="ascii", opener=_create_for_owner) as file:
-            file.write("\n".join(digests))
-        unfinished.replace(self._path)
-
-    def read(self) -> tuple[str, ...]:
-        """Returns the digests; none if they cannot be read."""
-        try:
-            return tuple(self._path.read_text("ascii").split())
-        except (OSError, UnicodeError):
-            return ()
-
-
 class ServiceKeys:
     """Reads the keys of a service and fills its ring with them. `reload_signal` is given to a service without a
-    supervisor, `shared` to workers of one."""
+    supervisor, `shared_folder` to workers of one."""
 
     def __init__(
         self,
         settings: Settings,
         contexts: StoreContexts,
         reload_signal: ReloadSignal | None = None,
-        shared: SharedDigests | None = None,
+        shared_folder: Path | None = None,
     ) -> None:
         self.ring = KeyRing(contexts.default.now)
         self._settings = settings
         self._contexts = contexts
         self._store = contexts.default.store
         self._reload_signal = reload_signal or ReloadSignal()
-        self._shared = shared
+        self._shared = None if shared_folder is None else SharedFile(shared_folder, SHARED_NAME)
         self._from_file: tuple[str, ...] = ()
         self._state: FileState | None = None
         """Holds the state of the file when it was last read, None if there was no file."""
@@ -166,7 +144,7 @@ class ServiceKeys:
             try:
                 await asyncio.to_thread(self._read_file)
             except InvalidSetting as error:
-                self._from_file = self._shared.read() if self._shared is not None else ()
+                self._from_file = tuple(self._shared.read().split()) if self._shared is not None else ()
                 if not self._from_file:
                     raise
                 log.error("the API key file is invalid, the previous keys stay valid", error=error.message)
@@ -291,7 +269,7 @@ class ServiceKeys:
         self._from_file, self._state = tuple(map(key_digest, read.keys)), read.state
         if self._shared is not None:
             try:
-                self._shared.write(self._from_file)
+                self._shared.write("\n".join(self._from_file))
             except OSError as error:
                 log.error("the API keys could not be shared with workers that start later", error=repr(error))
 
@@ -347,7 +325,3 @@ def check_key_file(settings: Settings) -> None:
             mode=f"{read.exposed_mode:04o}",
             remedy=f"run `chmod 600 {settings.api_key_file}` and replace the keys in it",
         )
-
-
-def _create_for_owner(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -29,6 +29,7 @@ from magistrate.store.scripts.key_encryption import read_sealing
 from magistrate.store.sqlite.files import find_exposed_files
 from magistrate.temporary_files import find_temporary_folder
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY
+from magistrate.wiring.forward_rules import read_forward_rules
 from magistrate.wiring.server import check_provider, choose_workers, tls_files
 from magistrate.wiring.stores import inspect_store, open_store
 from magistrate.wiring.traces import find_ignored_endpoint, find_trace_endpoint
@@ -190,6 +191,18 @@ def _check_certificate(settings: Settings) -> Findings:
         yield ERROR, f"{files.certificate} was valid until {until:%Y-%m-%d}", "renew the certificate"
     elif until < datetime.now(UTC) + EXPIRES_SOON:
         yield WARNING, f"{files.certificate} is valid until {until:%Y-%m-%d} only", "renew the certificate"
+
+
+def _check_forward_rules(settings: Settings) -> Findings:
+    if not settings.forward_rules:
+        return
+    read_forward_rules(settings)
+    if os.stat(settings.forward_rules).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        yield (
+            WARNING,
+            f"other users can change {settings.forward_rules}, which says what gateways let through",
+            f"run `chmod go-w {settings.forward_rules}`",
+        )
 
 
 def _check_provider(settings: Settings) -> Findings:
@@ -370,6 +383,7 @@ CHECKS: dict[str, tuple[Callable[[Settings], Findings], str]] = {
     "files": (_check_files, "correct the setting, or the file"),
     "certificate": (_check_certificate, "give a certificate and its key, or correct the files"),
     "provider": (_check_provider, "correct the setting, the file, or the variable"),
+    "gateways": (_check_forward_rules, "correct the setting, or the file; `magistrate forward test FILE` says more"),
     "traces": (_check_traces, "correct the setting or the variable, or install magistrate[otel]"),
     "outgoing": (_check_outgoing, "correct the variable, or unset it"),
     "store": (_check_store, "start the database, or correct --database-url"),

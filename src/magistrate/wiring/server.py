@@ -54,7 +54,7 @@ from magistrate.store.leadership import Leadership
 from magistrate.store.migration import Migration
 from magistrate.temporary_files import make_temporary_folder
 from magistrate.terminal import printable_lines
-from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, ReloadSignal, SharedDigests, check_key_file
+from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, ReloadSignal, check_key_file
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.forward_rules import check_forward_rules
 from magistrate.wiring.garbage_collection import SURVIVORS
@@ -170,15 +170,14 @@ def create_application(
     settings: Settings, shared_folder: Path | None = None, reload_signal: ReloadSignal | None = None
 ) -> Application:
     """Creates the ASGI application, in each worker process; the store must be migrated and seeded. Through the
-    shared folder, workers share their counters, the rate limits, the digests of the key file and the lock on standard
-    output. `reload_signal` is that of ServiceKeys."""
+    shared folder, workers share their counters, the rate limits, the digests of the key file, the rules for gateways
+    and the lock on standard output. `reload_signal` is that of ServiceKeys."""
     log_to_stderr(shared_folder, settings.trace_ids)
     sys.setswitchinterval(SWITCH_SECONDS)
     METRICS.shared_counts = None if shared_folder is None else SharedCounts(shared_folder)
     SURVIVORS.install()
     unlogged = () if settings.access_log == ALL_REQUESTS else PROBES
     access_log = AccessLog(find_output(), unlogged) if settings.access_log else None
-    shared = None if shared_folder is None else SharedDigests(shared_folder)
     cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None
     audit_log = None
     if settings.audit_log:
@@ -191,7 +190,7 @@ def create_application(
         open_service,
         settings,
         reload_signal,
-        shared,
+        shared_folder,
         rate_limit=rate_limit,
         store_rates=store_rates,
         tracer=tracer,

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
+from pathlib import Path
 
 import structlog
 
@@ -30,7 +31,7 @@ from magistrate.operations.webhooks.deliverer import WebhookDeliverer
 from magistrate.operations.writes.retention import MICROSECONDS_PER_HOUR, delete_ended, delete_events, end_expired
 from magistrate.store.leadership import ALONE, Leadership
 from magistrate.tracing import Tracer
-from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys, SharedDigests
+from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys
 from magistrate.wiring.backups import restore_upload
 from magistrate.wiring.contexts import measure_caches, open_contexts
 from magistrate.wiring.forward_rules import RuleFile
@@ -73,14 +74,14 @@ def _provider(settings: Settings) -> Provider | None:
 async def open_service(
     settings: Settings,
     reload_signal: ReloadSignal | None = None,
-    shared: SharedDigests | None = None,
+    shared_folder: Path | None = None,
     rate_limit: RateLimit | None = None,
     store_rates: StoreRates | None = None,
     tracer: Tracer | None = None,
     leadership: Leadership = ALONE,
 ) -> AsyncIterator[Service]:
-    """Yields the service, and runs its background work until the context ends. `reload_signal` and `shared` are those
-    of ServiceKeys, `rate_limit` and `store_rates` are those of the Service;
+    """Yields the service, and runs its background work until the context ends. `reload_signal` and `shared_folder`
+    are those of ServiceKeys, `rate_limit` and `store_rates` are those of the Service;
     the latter counts in this process alone unless it is given. `tracer` records deliveries to webhooks. Of the workers
     with one leadership, one does the work that is needed once.
 
@@ -88,7 +89,7 @@ async def open_service(
     async with open_contexts(settings, leadership) as contexts:
         context = contexts.default
         provider = _provider(settings)
-        keys = ServiceKeys(settings, contexts, reload_signal, shared)
+        keys = ServiceKeys(settings, contexts, reload_signal, shared_folder)
         ring = await keys.open()
         context.take_over_keys = keys.take_over
         context.restore = partial(restore_upload, settings)
@@ -111,7 +112,7 @@ async def open_service(
         METRICS.requests_by_store = Counter() if settings.metrics_store_label else None
         METRICS.name_store = contexts.name_issuer
         works = [_stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
-        rule_file = RuleFile(settings)
+        rule_file = RuleFile(settings, shared_folder)
         forward_rules = await rule_file.open()
         works += [rule_file.keep_fresh(), keys.keep_fresh(), keys.follow_changes(), keys.end_expired()]
         works.append(_synchronize_clock_periodically(context))

@@ -1,14 +1,21 @@
 """Determines who sends a request that a gateway passes on, and which rules are in force (docs/gateways.md)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import msgspec
 
 from magistrate.api.auth.bearer import SESSION, Bearers
 from magistrate.api.auth.callers import SCHEME, Holder, bearer_token
-from magistrate.engine.forwarding.rules import KEY_HEADER, ForwardedRequest, Resolution, RuleTable, TokenKind
-from magistrate.errors import InvalidToken, NotFound, Unauthenticated
+from magistrate.api.bounded_cache import BoundedCache
+from magistrate.engine.forwarding.rules import (
+    KEY_HEADER,
+    ForwardedRequest,
+    OriginalRequest,
+    Resolution,
+    RuleTable,
+    TokenKind,
+)
+from magistrate.errors import InvalidToken, NotFound, RulesUnavailable, Unauthenticated
 from magistrate.operations.keys.callers import Caller
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
@@ -16,24 +23,69 @@ _KEY_HEADER = KEY_HEADER.lower().encode()
 _AUTHORIZATION = b"authorization"
 
 
-@dataclass(slots=True)
-class ForwardRules:
-    """Holds the rules that are in force, None if the service has none. They are replaced when the file changes."""
-
-    table: RuleTable | None = None
-
-    def apply_rules(self, path: str, request: ForwardedRequest) -> Resolution:
-        """Returns what the rules say about a request. Raises NotFound if there are none."""
-        if self.table is None:
-            raise NotFound("Endpoint", path, "; the service has no rules, which --forward-rules names")
-        return self.table.resolve(request)
-
-
 class Forwarded(msgspec.Struct, frozen=True):
     """Represents what rules say about a request, and which they are: others may say something else."""
 
     table: RuleTable
     resolution: Resolution
+
+
+BYTES_OF_A_RESOLUTION, RESOLUTION_FACTOR = 1_500, 3
+"""Estimate what a resolution takes with what was read of its request, and with what repeats these, as measured."""
+MAX_ORIGINAL_BYTES = 1_024
+"""Limits the size of what is read of a request whose resolution is kept (1 KiB)."""
+
+
+class ForwardRules:
+    """Holds the rules that are in force, which are replaced when the file changes, and what they said about requests
+    that are likely to come again, in up to `max_bytes`. A service that `has_file` lets nothing through until the file
+    has been read."""
+
+    def __init__(self, has_file: bool = False, max_bytes: int = 0) -> None:
+        self.table: RuleTable | None = None
+        self._has_file = has_file
+        self._max_bytes = max_bytes
+        self._resolutions = self._open_cache()
+
+    @property
+    def bytes(self) -> int:
+        """Returns an estimate of the bytes that the resolutions take."""
+        return self._resolutions.bytes
+
+    def replace_table(self, table: RuleTable) -> None:
+        """Puts rules into force in place of those before."""
+        self.table, self._resolutions = table, self._open_cache()
+
+    def apply_rules(self, path: str, request: ForwardedRequest) -> Forwarded:
+        """Returns what the rules say about a request. Raises NotFound if the service has none, and RulesUnavailable if
+        its file was not valid since it started."""
+        table = self.table
+        if table is None:
+            if self._has_file:
+                raise RulesUnavailable
+            raise NotFound("Endpoint", path, "; the service has no rules, which --forward-rules names")
+        original = table.select_original(request)
+        if isinstance(original, Resolution):
+            return Forwarded(table, original)
+        forwarded = self._resolutions.get(original)
+        if forwarded is not None:
+            self._resolutions.move_to_end(original)
+            return forwarded
+        forwarded = Forwarded(table, table.resolve_original(original))
+        if _count_bytes(original) <= MAX_ORIGINAL_BYTES:
+            self._resolutions.keep(original, forwarded)
+        return forwarded
+
+    def _open_cache(self) -> "BoundedCache[OriginalRequest, Forwarded]":
+        return BoundedCache(self._max_bytes, _measure_resolution)
+
+
+def _measure_resolution(original: OriginalRequest, forwarded: Forwarded) -> int:
+    return BYTES_OF_A_RESOLUTION + RESOLUTION_FACTOR * _count_bytes(original)
+
+
+def _count_bytes(original: OriginalRequest) -> int:
+    return len(original.method) + len(original.host) + len(original.path) + len(original.identity or b"")
 
 
 def read_gateway_key(headers: RawHeaders) -> str:

@@ -53,6 +53,7 @@ from magistrate.api.http.request_scope import (
     STARTED,
     STORE,
     STORES_PREFIX,
+    URL,
     decode_path,
     divide_forward_path,
     divide_path,
@@ -258,7 +259,9 @@ class Application:
         await self._answer(self._admin_app, scope, receive, send)
 
     async def _answer(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
-        if (target := divide_forward_path(scope["raw_path"])) is not None:
+        if divide_forward_path(scope["raw_path"]) is not None:
+            # Behind the host of an absolute URL, which no gateway sends, there is no path that rules could match.
+            target = divide_forward_path(scope[URL] if URL in scope else scope["raw_path"]) or b""
             scope |= {FORWARD_TARGET: target, "raw_path": PATH.encode(), "path": PATH, "query_string": b""}
         if scope["raw_path"].startswith(STORES_PREFIX):
             store, path = divide_path(scope["raw_path"])

@@ -35,7 +35,7 @@ from magistrate.api.http.connection_state import (
 from magistrate.api.http.fast_path import END_OF_HEAD, FastPath, PendingRefusal
 from magistrate.api.http.incoming_bytes import PARSED_AT_ONCE, IncomingBytes, Parsing
 from magistrate.api.http.pipeline import BEGUN, BegunRequest
-from magistrate.api.http.request_scope import TRANSPORT
+from magistrate.api.http.request_scope import TRANSPORT, URL
 from magistrate.api.http.server_config import BoundedConfig
 
 log = structlog.get_logger()
@@ -497,7 +497,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
         self.url, self.expect_100_continue = url, expects
         self.headers += headers
-        self.scope |= {TRANSPORT: self.transport}  # type: ignore[misc]  # servers may add entries
+        self.scope |= {TRANSPORT: self.transport, URL: url}  # type: ignore[misc]  # servers may add entries
         if self._begun is not None:
             self.scope |= {BEGUN: self._begun}  # type: ignore[misc]
             self._begun = None

@@ -65,6 +65,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.DeadlineExceeded: ErrorRow(503, "unavailable", {}),
     errors.Overloaded: ErrorRow(503, "unavailable", {}),
     errors.ProviderUnavailable: ErrorRow(503, "unavailable", {}),
+    errors.RulesUnavailable: ErrorRow(503, "unavailable", {}),
     errors.ServiceUnreachable: ErrorRow(500, "internal_error", {}),
     errors.TargetUnavailable: ErrorRow(500, "internal_error", {}),
     errors.TargetRefused: ErrorRow(500, "internal_error", {}),

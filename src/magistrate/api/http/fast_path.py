@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.api.auth.callers import SCHEME
-from magistrate.api.auth.forwarding import Forwarded
+from magistrate.api.auth.forwarding import BYTES_OF_A_RESOLUTION
+from magistrate.api.bounded_cache import BoundedCache
 from magistrate.api.calls import Answer, Call, Service
 from magistrate.api.endpoints.authz import REFUSED
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.http.admission import Admission, Admissions
-from magistrate.api.http.body_cache import BoundedCache, KnownBodies
+from magistrate.api.http.body_cache import KnownBodies
 from magistrate.api.http.consistency_tokens import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.http.cors import VARY
 from magistrate.api.http.error_bodies import RETRY_AFTER_SECONDS, error_body
@@ -106,10 +107,11 @@ MAX_HEAD_BYTES = 2_048
 MAX_TRACED_HEAD_BYTES = 1_024
 """Limits the size of a head that is kept without what differs in each request of a client that traces (1 KiB): the
 least that `max_head_bytes` can be."""
-BYTES_OF_A_HEAD, BYTES_OF_A_RESOLUTION, HEAD_FACTOR = 1_200, 900, 2
+BYTES_OF_A_HEAD, HEAD_FACTOR = 1_200, 2
 """Estimate what a head takes: what was read in it, as measured, and its bytes, which that repeats in part."""
-HEADS_PART = 0.1
-"""Sets the part of the bytes for what is kept of requests that heads may take."""
+HEADS_PART, RESOLUTIONS_PART = 0.1, 0.1
+"""Set the parts of the bytes for what is kept of requests that heads may take, and what rules say about requests of
+gateways."""
 MAX_KEPT_BYTES = 33_554_432
 """Sets the bytes for what is kept of requests unless the operator does (32 MiB)."""
 END_OF_HEAD = b"\r\n\r\n"
@@ -150,7 +152,7 @@ class FastPath:
         heads_bytes = int(HEADS_PART * max_kept_bytes)
         self.known_heads: BoundedCache[bytes, FastHead] = BoundedCache(heads_bytes, _measure_head)
         """Holds heads of requests that were answered, by their bytes up to and with the empty line."""
-        self.bodies = KnownBodies(max_kept_bytes - heads_bytes)
+        self.bodies = KnownBodies(int((1 - HEADS_PART - RESOLUTIONS_PART) * max_kept_bytes))
         self._watched = watched = {**_TOKENS, CODING: None, **({ORIGIN: None} if has_cors else {})}
         self.routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
@@ -170,7 +172,11 @@ class FastPath:
 
     def measure_kept(self) -> int:
         """Returns an estimate of the bytes that what is kept of requests takes."""
-        return self.known_heads.bytes + self.bodies.measure()
+        try:
+            resolutions = self._service().forward_rules.bytes
+        except MagistrateError:
+            resolutions = 0
+        return self.known_heads.bytes + self.bodies.measure() + resolutions
 
     def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "BegunRequest | PendingRefusal | None":
         """Begins a request if its head qualifies for the fast path: the key is valid for the route and the stated
@@ -208,17 +214,17 @@ class FastPath:
         if method == b"HEAD":
             return None
         head = _read_head(self._forward, b"", headers, None)
+        if head is None:
+            return None
+        request = ForwardedRequest(method.decode("latin-1"), target, headers)
         try:
-            table = self._service().forward_rules.table
+            forwarded = self._service().forward_rules.apply_rules(path, request)
         except MagistrateError:
             return None
-        if head is None or table is None:
-            return None
-        resolution = table.resolve(ForwardedRequest(method.decode("latin-1"), target, headers))
-        if resolution.token is not None:
+        if forwarded.resolution.token is not None:
             return None
         key = None if head.key is None else f"{SCHEME} {head.key}"
-        begun = self.begin(msgspec.structs.replace(head, key=key, forwarded=Forwarded(table, resolution)))
+        begun = self.begin(msgspec.structs.replace(head, key=key, forwarded=forwarded))
         if begun is not None and self._trusts_callers:
             begun.caller_trace = find_caller_trace(headers)
         return begun
@@ -461,7 +467,7 @@ def _list_headers(route: Route) -> dict[bytes, str | None]:
 
 
 def _measure_head(head_bytes: bytes, head: FastHead) -> int:
-    forwarded = 0 if head.forwarded is None else BYTES_OF_A_RESOLUTION
+    forwarded = 0 if head.forwarded is None else BYTES_OF_A_RESOLUTION  # which may be kept by nothing else
     return BYTES_OF_A_HEAD + forwarded + HEAD_FACTOR * len(head_bytes)
 
 

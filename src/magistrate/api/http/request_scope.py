@@ -33,6 +33,10 @@ which the framework is not to read; and what counts the bytes of the answer."""
 TRANSPORT = "magistrate.transport"
 """Names the entry of the ASGI scope that has the transport of the connection, which a stream that fails breaks off."""
 
+URL = "magistrate.url"
+"""Names the entry of the ASGI scope that has the target of the request line as it was received: the scope has neither
+the fragment in it nor the host."""
+
 STREAM = "magistrate.stream"
 """Names the entry of the ASGI scope that has the stream that is the answer, if it is one."""
 

@@ -169,7 +169,7 @@ class RouteResponder:
             path = {name: text.replace(SLASH_IN_ID, "/") for name, text in path.items()}
         forwarded, holder = None, identified.holder
         if route.is_forward:
-            forwarded = service.forward_rules.apply_rules(route.path, read_forwarded(req))
+            forwarded = service.forward_rules.apply_rules(route.path, read_forwarded(req)).resolution
             if forwarded.token is not None:
                 holder = await identify_holder(service.bearers, forwarded, req.scope["headers"], caller)
         parameters = read_parameters(req.scope[QUERY]) if req.scope[QUERY] else {}

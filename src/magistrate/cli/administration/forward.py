@@ -3,18 +3,16 @@
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from magistrate.cli.output import echo, print_json
 from magistrate.cli.service import report_failures
-from magistrate.errors import InvalidRequest
 from magistrate.terminal import printable
 
 if TYPE_CHECKING:
-    from magistrate.engine.forwarding.rules import Resolution, RuleTable
+    from magistrate.engine.forwarding.rules import Resolution
 
 # The engine is imported where it is used: it takes a moment, which `--help` need not wait for.
 
@@ -38,6 +36,7 @@ def test_rules(file: str, requests: Sequence[str], subject_id: str) -> None:
     With an expected result, as in 'GET https://docs.example/documents/plan -> document:plan#viewer', the exit code is 1
     if a result differs. The other results are anyone, authenticated and 403."""
     from magistrate.engine.forwarding.written_requests import read_written_request, render_resolution
+    from magistrate.wiring.rule_files import read_rule_file
 
     with report_failures():
         table = read_rule_file(file)
@@ -64,20 +63,6 @@ def print_schema() -> None:
     from magistrate.engine.forwarding.rule_files import build_schema
 
     print_json(build_schema())
-
-
-def read_rule_file(file: str) -> "RuleTable":
-    """Returns the rules of a file. Raises InvalidRequest or OSError."""
-    from magistrate.engine.forwarding.rule_files import MAX_FILE_BYTES, read_rules
-
-    with Path(file).open("rb") as opened:
-        content = opened.read(MAX_FILE_BYTES + 1)
-    if len(content) > MAX_FILE_BYTES:
-        raise InvalidRequest(f"{file} is larger than {MAX_FILE_BYTES} bytes")
-    try:
-        return read_rules(content.decode("utf-8-sig"), file)
-    except UnicodeDecodeError:
-        raise InvalidRequest(f"{file} is not valid UTF-8") from None
 
 
 def describe_reason(resolution: "Resolution") -> str:

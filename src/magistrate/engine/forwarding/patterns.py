@@ -1,8 +1,9 @@
 """Defines the patterns of hosts and paths in rules: `*.docs.example` and `/documents/{id}/files/{rest...}`."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from magistrate.engine.forwarding.paths import ForwardedPath, list_similar, read_path
 
@@ -12,12 +13,23 @@ _HOST_PATTERN = re.compile(rf"(?:\*\.)?{_HOST_LABELS}")
 _HOST = re.compile(rb"([a-z0-9][a-z0-9_.-]{0,252}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?", re.IGNORECASE)
 
 
-class PathPattern(NamedTuple):
-    """Holds the literals of a pattern, None in place of each capture, and the names of the captures by their places.
-    `rest` names the capture of all further segments, and is empty if there is none."""
+class Literals(NamedTuple):
+    """Holds the literals of a pattern: `select` returns what a path has in their places, which must be `expected`."""
 
-    literals: tuple[str | None, ...]
-    similar: tuple[str | None, ...]
+    select: Callable[[Sequence[Any]], object]
+    expected: object
+
+
+class PathPattern(NamedTuple):
+    """Represents a pattern of `size` literals and captures, whose names are those of their places. `rest` names the
+    capture of all further segments, and is empty if there is none. `similar` and `similar_size` describe the paths that
+    a careless reader would say match; `first` is how these begin, None if they begin with anything."""
+
+    size: int
+    literals: Literals
+    similar_size: int
+    similar: Literals
+    first: str | None
     captures: Sequence[tuple[int, str]]
     rest: str
 
@@ -27,23 +39,22 @@ class PathPattern(NamedTuple):
 
     def match(self, path: ForwardedPath) -> Mapping[str, str] | None:
         """Returns the captures of a path, None if it does not match."""
-        segments, size = path.segments, len(self.literals)
+        segments, size = path.segments, self.size
         if len(segments) <= size if self.rest else len(segments) != size:
             return None
-        for literal, segment in zip(self.literals, segments, strict=False):
-            if not segment if literal is None else literal != segment:
-                return None
+        if self.literals.select(segments) != self.literals.expected:
+            return None
         captured = {name: segments[place] for place, name in self.captures}
+        if "" in captured.values():
+            return None
         return {**captured, self.rest: "/".join(segments[size:])} if self.rest else captured
 
     def resembles(self, path: ForwardedPath) -> bool:
         """Returns whether a careless reader would say that a path matches."""
-        segments, size = path.similar, len(self.similar)
+        segments, size = path.similar, self.similar_size
         if len(segments) < size if self.rest else len(segments) != size:
             return False
-        return all(
-            literal is None or literal == segment for literal, segment in zip(self.similar, segments, strict=False)
-        )
+        return self.similar.select(segments) == self.similar.expected
 
 
 def read_path_pattern(text: str) -> PathPattern | str:
@@ -70,7 +81,25 @@ def read_path_pattern(text: str) -> PathPattern | str:
     if fault := _find_literal_fault(literals):
         return fault
     similar = _list_similar_literals(literals)
-    return PathPattern(tuple(literals), similar, tuple(captures), rest)
+    return PathPattern(
+        len(literals),
+        _place_literals(literals),
+        len(similar),
+        _place_literals(similar),
+        similar[0] if similar else None,
+        tuple(captures),
+        rest,
+    )
+
+
+def _place_literals(literals: Sequence[str | None]) -> Literals:
+    places = [place for place, literal in enumerate(literals) if literal is not None]
+    select = itemgetter(*places) if places else _select_nothing
+    return Literals(select, select(literals))
+
+
+def _select_nothing(segments: object) -> None:
+    return None
 
 
 def _find_literal_fault(literals: Sequence[str | None]) -> str | None:

@@ -23,6 +23,8 @@ SUBJECT_HEADER = "X-Magistrate-Subject"
 PATH = "/authz"
 """Is the path that gateways request."""
 _METHOD = re.compile(r"[A-Z]{1,32}")
+_SECOND_VALUE = re.compile(rb",[ \t]*/")
+"""Matches where a proxy has joined two values of a header."""
 
 
 class Source(StrEnum):
@@ -72,6 +74,16 @@ class ForwardedRequest(NamedTuple):
     method: str
     target: bytes
     headers: Iterable[tuple[bytes, bytes]]
+
+
+class OriginalRequest(NamedTuple):
+    """Holds all that rules read of a request: requests with the same have the same resolution. `path` is as it was
+    written; `identity` is the header of the identity, None if there is none or the identity is that of a token."""
+
+    method: bytes
+    host: bytes
+    path: bytes
+    identity: bytes | None
 
 
 class Access(StrEnum):
@@ -137,66 +149,62 @@ class RuleTable:
         self.identity = identity
         self.rules = rules
         self._names = SOURCE_HEADERS[source]
-        read = {*self._names, KEY_HEADER.lower().encode()} - {b""}
-        read.add(identity.header if isinstance(identity, IdentityHeader) else b"authorization")
-        self._read_headers = frozenset(read)
+        self._identity_header = identity.header if isinstance(identity, IdentityHeader) else b""
+        read = {*self._names, KEY_HEADER.lower().encode(), self._identity_header or b"authorization"}
+        self._read_headers = read - {b""}
         self._rules_by_first: dict[str, list[ForwardRule]] = {}
         """Has the rules that may match a path with this first segment, as a careless reader takes it."""
-        self._other_rules = [rule for rule in rules if not rule.path.similar or rule.path.similar[0] is None]
-        for first in {rule.path.similar[0] for rule in rules if rule.path.similar} - {None}:
-            assert first is not None
-            self._rules_by_first[first] = [
-                rule for rule in rules if not rule.path.similar or rule.path.similar[0] in (None, first)
-            ]
+        self._other_rules = [rule for rule in rules if rule.path.first is None]
+        for first in {rule.path.first for rule in rules if rule.path.first is not None}:
+            self._rules_by_first[first] = [rule for rule in rules if rule.path.first in (None, first)]
 
     def resolve(self, request: ForwardedRequest) -> Resolution:
-        """Returns what the rules say about a request. Headers that the source does not have are ignored."""
+        """Returns what the rules say about a request."""
+        original = self.select_original(request)
+        return original if isinstance(original, Resolution) else self.resolve_original(original)
+
+    def select_original(self, request: ForwardedRequest) -> "OriginalRequest | Resolution":
+        """Returns what the rules read of a request, or why it is refused. Headers that the source does not
+        have are ignored."""
         headers: dict[bytes, bytes] = {}
+        read_headers = self._read_headers
         for name, value in request.headers:
-            if name in self._read_headers:
+            if name in read_headers:
                 if name in headers:
                     return _refuse(f"the header {name.decode()} is given twice")
                 headers[name] = value
-        original = self._read_original(request, headers)
-        if isinstance(original, str):
-            return _refuse(original)
-        subject = self._read_subject(headers)
+        names = self._names
+        identity = headers.get(self._identity_header)
+        if self.source is Source.ENVOY:
+            method, target = request.method.encode("latin-1"), request.target
+        else:
+            for header in names:
+                if header not in headers:
+                    return _refuse(f"the header {header.decode()} is missing")
+            method, target = headers[names.method], headers[names.uri]
+            if _SECOND_VALUE.search(target):
+                return _refuse(f"the header {names.uri.decode()} has two values")
+        return OriginalRequest(method, headers.get(names.host, b""), target.partition(b"?")[0], identity)
+
+    def resolve_original(self, original: "OriginalRequest") -> Resolution:
+        """Returns what the rules say about a request of which this was read."""
+        decoded = _decode_original(original)
+        if isinstance(decoded, str):
+            return _refuse(decoded)
+        subject = self._read_subject(original.identity)
         if isinstance(subject, str):
             return _refuse(subject)
-        resolution = self._match(*original)
+        resolution = self._match(*decoded)
         if resolution.access in (Access.NOBODY, Access.ANYONE) and subject is None:
             return resolution
         token = self.identity if isinstance(self.identity, TokenKind) else None
         return msgspec.structs.replace(resolution, subject=subject, token=token)
 
-    def _read_original(
-        self, request: ForwardedRequest, headers: Mapping[bytes, bytes]
-    ) -> tuple[str, str, ForwardedPath] | str:
-        """Returns method, host and path of the original request, or why it is refused."""
-        method, target = request.method, request.target
-        if self.source is not Source.ENVOY:
-            for name in self._names:
-                if name not in headers:
-                    return f"the header {name.decode()} is missing"
-            method, target = headers[self._names.method].decode("latin-1"), headers[self._names.uri]
-            if b",/" in target:
-                return f"the header {self._names.uri.decode()} has two values"
-        if not _METHOD.fullmatch(method):
-            return "the method must be a word of capital letters"
-        host = read_host(headers.get(self._names.host, b""))
-        if host is None:
-            return "the host is missing or not valid"
-        path = read_path(target.partition(b"?")[0])
-        return "the path is ambiguous" if path is None else (method, host, path)
-
-    def _read_subject(self, headers: Mapping[bytes, bytes]) -> Subject | str | None:
+    def _read_subject(self, written: bytes | None) -> Subject | str | None:
         """Returns the subject that the gateway names, None if it names none, or why the request is refused."""
-        if isinstance(self.identity, TokenKind):
+        if isinstance(self.identity, TokenKind) or not written:
             return None
         name, of_type = self.identity
-        written = headers.get(name, b"")
-        if not written:
-            return None
         try:
             subject_id = written.decode()
         except UnicodeDecodeError:
@@ -216,6 +224,18 @@ class RuleTable:
                 reason = f"the path differs from rule {rule.place} only in case, or at an end of a segment"
                 return _refuse(reason, rule.place, rule.line)
         return _refuse("no rule matches")
+
+
+def _decode_original(original: OriginalRequest) -> tuple[str, str, ForwardedPath] | str:
+    """Returns method, host and path of the original request, or why it is refused."""
+    method = original.method.decode("latin-1")
+    if not _METHOD.fullmatch(method):
+        return "the method must be a word of capital letters"
+    host = read_host(original.host)
+    if host is None:
+        return "the host is missing or not valid"
+    path = read_path(original.path)
+    return "the path is ambiguous" if path is None else (method, host, path)
 
 
 def _apply(rule: ForwardRule, captured: Mapping[str, str]) -> Resolution:
