@@ -147,6 +147,26 @@ async def test_the_model_is_completed_and_formatted(console: Console) -> None:
     await expect(console.page.get_by_role("button", name="Back to the stored model")).to_have_count(0)
 
 
+async def test_the_actions_of_authzen_are_shown_and_completed(console: Console, service: Client) -> None:
+    text = model_of(service)  # the type comes first, in view
+    tool = 'type api-tool\n    relation can-call [user]\n    action "tools/call" is can-call\n'
+    given = text.replace("version 1.0\n", f"version 1.0\n\n{tool}", 1)
+    service.put("/v2/model", content=given, headers={"Content-Type": "text/plain"}).raise_for_status()
+
+    await console.start("model")
+    lines = console.page.locator(".cm-line")
+    await expect(lines.filter(has_text='action "tools/call" is can-call')).to_have_count(1)
+    await expect(console.page.get_by_text("Valid", exact=True)).to_be_visible()
+
+    await console.write_model(
+        'version 1.0\ntype user\ntype tool\n  relation can-call [user]\n  action "tools/call" is '
+    )
+    await console.page.keyboard.type("can")
+    await console.page.get_by_role("option", name="can-call").click()
+    await expect(lines.last).to_have_text('  action "tools/call" is can-call', use_inner_text=False)
+    await expect(console.page.get_by_text("Valid", exact=True)).to_be_visible()
+
+
 FOLLOW_BUTTON = """button => {
     window.changes = [];
     new MutationObserver(() => window.changes.push(button.disabled)).observe(button, {attributeFilter: ["disabled"]});
