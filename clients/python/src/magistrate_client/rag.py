@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from magistrate_client.synchronous.client import Client
 
 Document = TypeVar("Document")
+AnyClient = TypeVar("AnyClient")
+SearchFunction = TypeVar("SearchFunction")
 FindObject = Callable[[Any], AnyObject]
 
 METADATA = "object"
@@ -84,7 +86,29 @@ def _select(documents: Sequence[Document], found: Sequence[str], results: dict[s
     return [document for document, name in zip(documents, found) if results[name]]
 
 
-class AllowedSearch(Generic[Document]):
+class _Search(Generic[AnyClient, SearchFunction]):
+    """Holds what both searches need."""
+
+    def __init__(
+        self,
+        client: AnyClient,
+        search: SearchFunction,
+        subject: AnySubject,
+        relation: str,
+        *,
+        object: FindObject = find_object,
+        context: Context | None = None,
+        max_candidates: int = MAX_CANDIDATES,
+    ) -> None:
+        self._client = client
+        self._search = search
+        self._check = (subject, relation)
+        self._object = object
+        self._context = context
+        self._max_candidates = max_candidates
+
+
+class AllowedSearch(_Search["Client", Callable[[Any, int], "Sequence[Document]"]], Generic[Document]):
     """Searches for documents that a subject may see, until there are enough of them.
 
     `search` takes a query and a number, and returns that many documents, the best first; fewer if there are no more.
@@ -92,79 +116,30 @@ class AllowedSearch(Generic[Document]):
     fewer than wanted are returned, never one that is not allowed. Each search is checked as a whole, at one
     revision."""
 
-    def __init__(
-        self,
-        client: Client,
-        search: Callable[[Any, int], Sequence[Document]],
-        subject: AnySubject,
-        relation: str,
-        *,
-        object: FindObject = find_object,
-        context: Context | None = None,
-        max_candidates: int = MAX_CANDIDATES,
-    ) -> None:
-        self._client = client
-        self._search = search
-        self._subject = subject
-        self._relation = relation
-        self._object = object
-        self._context = context
-        self._max_candidates = max_candidates
-
     def retrieve(self, query: Any, k: int) -> list[Document]:
         """Returns the best `k` documents that are allowed, in the order of the search."""
         allowed: list[Document] = []
         for count in count_candidates(k, self._max_candidates):
-            candidates = self._search(query, count)
-            allowed = filter(
-                candidates,
-                self._subject,
-                self._relation,
-                client=self._client,
-                object=self._object,
-                context=self._context,
-            )
-            if len(allowed) >= k or len(candidates) < count:
+            found = self._search(query, count)
+            allowed = filter(found, *self._check, client=self._client, object=self._object, context=self._context)
+            if len(allowed) >= k or len(found) < count:
                 break
         return allowed[:k]
 
 
-class AsyncAllowedSearch(Generic[Document]):
+class AsyncAllowedSearch(
+    _Search["AsyncClient", Callable[[Any, int], "Awaitable[Sequence[Document]]"]], Generic[Document]
+):
     """Searches like AllowedSearch; `search` is a coroutine function."""
-
-    def __init__(
-        self,
-        client: AsyncClient,
-        search: Callable[[Any, int], Awaitable[Sequence[Document]]],
-        subject: AnySubject,
-        relation: str,
-        *,
-        object: FindObject = find_object,
-        context: Context | None = None,
-        max_candidates: int = MAX_CANDIDATES,
-    ) -> None:
-        self._client = client
-        self._search = search
-        self._subject = subject
-        self._relation = relation
-        self._object = object
-        self._context = context
-        self._max_candidates = max_candidates
 
     async def retrieve(self, query: Any, k: int) -> list[Document]:
         """Returns the best `k` documents that are allowed, in the order of the search."""
         allowed: list[Document] = []
         for count in count_candidates(k, self._max_candidates):
-            candidates = await self._search(query, count)
-            allowed = await filter_async(
-                candidates,
-                self._subject,
-                self._relation,
-                client=self._client,
-                object=self._object,
-                context=self._context,
-            )
-            if len(allowed) >= k or len(candidates) < count:
+            found = await self._search(query, count)
+            checked = filter_async(found, *self._check, client=self._client, object=self._object, context=self._context)
+            allowed = await checked
+            if len(allowed) >= k or len(found) < count:
                 break
         return allowed[:k]
 
