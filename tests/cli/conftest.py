@@ -1,12 +1,22 @@
 """Fixtures for the command line."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.cases import Magistrate
+from tests.databases import new_migrated_file
 from tests.reference_server import Reference
-from tests.running import Client
+from tests.running import Client, running_service, settings_for
+
+
+@pytest.fixture(scope="module")
+def shared_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client of a service on one store: commands are clients of the API, which is tested on both."""
+    url = new_migrated_file(tmp_path_factory.mktemp("shared") / "magistrate.db")
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        yield client
 
 
 @pytest.fixture
