@@ -400,3 +400,37 @@ def test_a_parameter_may_have_the_name_of_a_word_of_policies(openfga: OpenFga) -
     assert list_objects(openfga, "user:ann", now="2026-01-01T00:00:00+00:00") == ["file:a", "file:b"]
     assert check(openfga, "file:b viewer user:ann") is True
     assert read(openfga, object="file:b") == [given]
+
+
+def with_forms(*forms: str) -> dict[str, Any]:
+    return {**model(define("user"), define("file", viewer=(this(), [*forms]))), "conditions": BELOW}
+
+
+def test_no_tuple_without_a_condition_counts_where_the_newest_model_demands_one(openfga: OpenFga) -> None:
+    first = openfga.write_model(with_forms("user", "user with below", "user:*"))
+    plain = key("file:a viewer user:ann")
+    assert put(openfga, plain, key("file:a viewer user:*")).status_code == 200
+
+    refused = openfga.post("authorization-models", with_forms("user with below", "user:*"))
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_authorization_model")
+    assert delete(openfga, "file:a viewer user:ann").status_code == 200
+    openfga.write_model(with_forms("user with below", "user:*"))
+
+    refused = openfga.post("write", {"writes": {"tuple_keys": [plain]}, "authorization_model_id": first})
+    assert (refused.status_code, refused.json()["code"]) == (400, "validation_error")
+    assert put(openfga, conditional("file:a viewer user:ann", "below", limit=5)).status_code == 200
+    openfga.write_model(with_forms("user with below", "user:*"))
+
+
+def test_a_tuple_with_a_condition_that_no_model_has_any_more_can_be_deleted(openfga: OpenFga) -> None:
+    openfga.write_model(MODEL)
+    keys = [conditional(f"file:{name} viewer user:ann", "below", limit=5) for name in "ab"]
+    assert put(openfga, *keys).status_code == 200
+    openfga.write_model(model(define("user"), define("file", viewer=(this(), ["user"]))))
+
+    assert check(openfga, "file:a viewer user:ann", context={"level": 1}) is False
+    assert read(openfga, object="file:a") == [keys[0]]
+    assert delete(openfga, "file:a viewer user:ann").status_code == 200
+    assert delete(openfga, "file:b viewer user:ann", on_missing="ignore").status_code == 200
+    assert read(openfga) == []
+    assert delete(openfga, "file:a viewer user:ann").status_code == 400

@@ -1,6 +1,8 @@
 """Handles the writes of OpenFGA's API (docs/openfga.md#tuples)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import msgspec
 
@@ -10,9 +12,11 @@ from magistrate.api.openfga.tuples import MODEL_ID, TupleKeyBody, read_model_id,
 from magistrate.engine.openfga.documents import TOO_LARGE, OpenFgaDocument
 from magistrate.engine.openfga.tuples import NamedTupleKey
 from magistrate.engine.openfga.validation import name_stored
+from magistrate.engine.warrants.warrant import warrant_pattern
 from magistrate.errors import Conflict, NotFound, OpenFgaRefusal, PreconditionFailed
+from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant
-from magistrate.store.contract.store import AtomicWrite, OtherPolicies, Precondition
+from magistrate.store.contract.store import AtomicWrite, OtherPolicies, Precondition, WriteCounts
 
 MAX_WRITTEN_TUPLES = 100
 FAILED, TWICE = "write_failed_due_to_invalid_input", "cannot_allow_duplicate_tuples_in_one_request"
@@ -51,9 +55,11 @@ async def write(call: Call[OpenFgaWriteBody]) -> Answer[dict[str, str]]:
     _require_distinct([*writes, *deletes])
     compiled, _ = await ctx.caches.openfga.find_used(read_model_id(body.authorization_model_id))
     batch = _build_batch(body, deletes, compiled.document, on_duplicate=on_duplicate, on_missing=on_missing)
+    newest = ctx.caches.openfga.newest
+    if newest is not None and newest.compiled is not compiled:
+        _require_conditions(batch, newest.compiled.document)
     try:
-        # The model of the request may be an older one than that of the store, which then is no reason to refuse.
-        written = await ctx.store.write(batch, lambda definitions: None, call.stamp())
+        written = await _write(call, batch)
     except PreconditionFailed as error:
         key = _render(writes[error.index % len(writes)])
         if on_duplicate == IGNORE:
@@ -84,8 +90,28 @@ def _build_batch(
         [NewWarrant(*name_stored(key)) for key in deletes],
         warrants=created,
         ignores_missing=on_missing == IGNORE,
-        deletes_any_policy=bool(document.conditions),
+        # Tuples of an earlier model may have conditions. Where missing ones are an error, another attempt finds them.
+        deletes_any_policy=bool(document.conditions or (deletes and on_missing == IGNORE)),
     )
+
+
+def _require_conditions(batch: AtomicWrite, newest: OpenFgaDocument) -> None:
+    """Raises OpenFgaRefusal for a tuple without a condition where the newest model demands one: it would count."""
+    conditional = newest.list_conditional()
+    for warrant in batch.warrants:
+        if not warrant.policy and warrant_pattern(warrant.names) in conditional:
+            raise OpenFgaRefusal(INVALID, f"the newest model allows {warrant.names.render()} only with a condition")
+
+
+async def _write(call: Call[OpenFgaWriteBody], batch: AtomicWrite) -> Snapshot[WriteCounts]:
+    # The model of the request may be an older one than that of the store, which then is no reason to refuse.
+    write_batch = partial(call.context.store.write, validate=lambda definitions: None, stamp=call.stamp())
+    try:
+        return await write_batch(batch)
+    except NotFound:
+        if batch.deletes_any_policy:
+            raise
+        return await write_batch(replace(batch, deletes_any_policy=True))
 
 
 def _read_keys(bodies: Sequence[TupleKeyBody] | None, member: str) -> list[NamedTupleKey]:

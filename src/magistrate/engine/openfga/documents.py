@@ -10,7 +10,7 @@ from magistrate.engine.importers.names import STABLE, Faults, show_name
 from magistrate.engine.importers.openfga_models import read_openfga_json
 from magistrate.engine.importers.schema import ForeignModel
 from magistrate.engine.model.object_types import ObjectType
-from magistrate.engine.names import RelationName, TypeName
+from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.openfga.conditions import (
     INVALID_MODEL,
     DocumentCondition,
@@ -21,6 +21,7 @@ from magistrate.engine.openfga.faults import find_fault
 from magistrate.engine.openfga.tuples import INVALID, RELATION, RESERVED, TYPE
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.text.json_documents import build_content
+from magistrate.engine.warrants.warrant import WarrantPattern, warrant_names
 from magistrate.errors import InvalidParameter, OpenFgaRefusal
 
 MAX_DOCUMENT_BYTES = 262_144
@@ -71,6 +72,26 @@ class OpenFgaDocument(msgspec.Struct, frozen=True, weakref=True):
     object_types: tuple[ObjectType, ...]
     conditions: Mapping[str, DocumentCondition] = {}
     policies: tuple[NamedPolicy, ...] = ()
+
+    def list_conditional(self) -> frozenset[WarrantPattern]:
+        """Returns the patterns of warrants that the model allows with a condition only."""
+        plain, conditional = set[WarrantPattern](), set[WarrantPattern]()
+        for of_type in self.types.values() if self.conditions else ():
+            for relation in of_type.relations.values():
+                for allowed in relation.allowed:
+                    pattern = _build_pattern(of_type, relation, allowed)
+                    (conditional if allowed.condition else plain).add(pattern)
+        return frozenset(conditional - plain)
+
+
+def _build_pattern(of_type: DocumentType, relation: DocumentRelation, allowed: AllowedUser) -> WarrantPattern:
+    return WarrantPattern(
+        warrant_names(
+            *(of_type.name, "", relation.direct or "", STABLE.name_type(allowed.type)),
+            WILDCARD if allowed.is_wildcard else "",
+            STABLE.name_relation(allowed.relation) if allowed.relation else "",
+        )
+    )
 
 
 def read_document(schema: object, definitions: object, conditions: object) -> OpenFgaDocument:
