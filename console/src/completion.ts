@@ -55,12 +55,11 @@ export const completeObject: Complete = async (text, signal) => {
   const [type = "", rest] = splitOnce(text, ":");
   if (rest !== undefined) {
     const found = await findObjects({ objectType: type, q: rest }, signal);
-    return found;
+    return sortByPrefix(found, text);
   }
-  const types = listTypes()
-    .filter((name) => name.includes(type))
+  const types = matchNames(listTypes(), type)
     .slice(0, MOST_TYPES)
-    .map((name) => ({ value: `${name}:`, hint: "type", isPrefix: true }));
+    .map(({ value }) => ({ value: `${value}:`, hint: "type", isPrefix: true }));
   return text && !onlyTypes.value ? [...types, ...(await findObjects({ q: text }, signal))] : types;
 };
 
@@ -68,9 +67,7 @@ export const completeObject: Complete = async (text, signal) => {
 export const completeSubject: Complete = async (text, signal) => {
   const [object = "", relation] = splitOnce(text, "#");
   if (relation === undefined) return completeObject(text, signal);
-  return listRelations(object.split(":", 1)[0])
-    .filter((name) => name.includes(relation))
-    .map((name) => ({ value: `${object}#${name}` }));
+  return matchNames(listRelations(object.split(":", 1)[0]), relation).map(({ value }) => ({ value: `${object}#${value}` }));
 };
 
 export function completeRelation(type?: string): Complete {
@@ -91,6 +88,12 @@ function matchNames(names: string[], text: string): Option[] {
   const first = names.filter((name) => name.startsWith(text));
   const others = names.filter((name) => !name.startsWith(text) && name.includes(text));
   return [...first, ...others].slice(0, 40).map((value) => ({ value }));
+}
+
+/** Returns the options that begin with a text before those that contain it. */
+function sortByPrefix(options: Option[], text: string): Option[] {
+  const starts = ({ value }: Option) => Number(value.startsWith(text));
+  return options.toSorted((one, other) => starts(other) - starts(one));
 }
 
 function splitOnce(text: string, separator: string): [string, string | undefined] {

@@ -1,8 +1,15 @@
-/** Loads the example that an empty service is taught with: the one of `magistrate serve --example document-sharing`. */
+/** Loads the examples of `magistrate serve --example NAME` into a store without a model. */
 
-import tests from "../../src/magistrate/examples/document-sharing/model.test.yaml?raw";
-import model from "../../src/magistrate/examples/document-sharing/model.txt?raw";
+import agentsTests from "../../src/magistrate/examples/agents/model.test.yaml?raw";
+import agents from "../../src/magistrate/examples/agents/model.txt?raw";
+import hostingTests from "../../src/magistrate/examples/code-hosting/model.test.yaml?raw";
+import hosting from "../../src/magistrate/examples/code-hosting/model.txt?raw";
+import sharingTests from "../../src/magistrate/examples/document-sharing/model.test.yaml?raw";
+import sharing from "../../src/magistrate/examples/document-sharing/model.txt?raw";
+import tenantsTests from "../../src/magistrate/examples/multi-tenant-rbac/model.test.yaml?raw";
+import tenants from "../../src/magistrate/examples/multi-tenant-rbac/model.txt?raw";
 import { read, write } from "./api";
+import type { ExampleName } from "./examples";
 import { readCheck, type WarrantKey } from "./names";
 import { loadObjectTypes } from "./schema";
 
@@ -10,7 +17,15 @@ const SETUP = /warrants:\n((?:\s+- .*\n)+)/;
 const ELEMENT = /- '?(.*?)'?$/gm;
 const WRITTEN = /^(.*?)(?:\[(.*)\])?$/;
 
-export async function loadExample(): Promise<void> {
+const FILES: Record<ExampleName, { model: string; tests: string }> = {
+  "document-sharing": { model: sharing, tests: sharingTests },
+  "multi-tenant-rbac": { model: tenants, tests: tenantsTests },
+  "code-hosting": { model: hosting, tests: hostingTests },
+  agents: { model: agents, tests: agentsTests },
+};
+
+export async function loadExample(name: ExampleName): Promise<void> {
+  const { model, tests } = FILES[name];
   const { objectTypes } = await read<{ objectTypes: unknown[] }>("v2/model/convert", { text: model, accept: "application/json" });
   await write("v2/object-types", { method: "PUT", body: objectTypes });
   const [, written = ""] = SETUP.exec(tests) ?? [];

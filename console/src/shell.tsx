@@ -12,6 +12,7 @@ import { StoreBar, StoreButton } from "./parts/store_bar";
 import { TimeBar, TimeButton } from "./parts/time_bar";
 import { asOf, link, route, store } from "./route";
 import { loadObjectTypes, schemaFault } from "./schema";
+import { listenToShortcuts, opened } from "./shortcuts";
 import { changeTheme, theme } from "./theme";
 
 interface PageEntry {
@@ -49,6 +50,11 @@ export function Shell() {
     if (isSignedIn) void loadObjectTypes();
   }, [isSignedIn, asOf.value]);
 
+  useEffect(listenToShortcuts, []);
+  useEffect(() => {
+    if (opened.value) void loadPages();
+  }, [opened.value]);
+
   // The other pages are loaded while nothing else is, so that they open at once.
   useEffect(() => {
     if (page !== "why") void loadPages();
@@ -62,6 +68,7 @@ export function Shell() {
     isFirst.current = false;
   }, [page, isSignedIn]);
 
+  const Palette = isSignedIn && access.value && opened.value ? pages.value?.Palette : undefined;
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => {
@@ -78,6 +85,7 @@ export function Shell() {
       <main id="content" ref={main} tabIndex={-1}>
         {!isSignedIn ? <SignIn /> : <SignedIn entry={entry} />}
       </main>
+      {Palette && <Palette key={opened.value} />}
     </>
   );
 }
@@ -129,6 +137,14 @@ function Header({ current }: { current: string }) {
         </nav>
       )}
       <div class="tools">
+        {isSignedIn && (
+          <button type="button" class="tool" onClick={() => (opened.value = "palette")} title="Go to or do (Ctrl K)" aria-label="Go to or do">
+            <Icon name="queries" />
+            <span class="label">
+              <kbd>Ctrl K</kbd>
+            </span>
+          </button>
+        )}
         {isSignedIn && access.value && <StoreButton />}
         {isSignedIn && <TimeButton />}
         <button type="button" class="tool" onClick={changeTheme} title="Change the colours" aria-label={`Colours: ${colours}`}>

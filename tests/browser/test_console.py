@@ -124,14 +124,45 @@ async def test_an_empty_service_says_what_to_do_first(page: Page, empty_service:
     await console.show("Queries")
     await expect(page.get_by_text("There is nothing to query yet")).to_be_visible()
     await console.show("Data")
-    await page.get_by_role("button", name="Load the example").click()
+    await page.get_by_role("button", name="Load the example Shared documents").click()
     await expect(console.row("document:roadmap")).to_be_visible()
+
+
+async def test_first_steps_are_ticked_from_an_empty_store_to_the_first_check(page: Page, empty_service: str) -> None:
+    console = Console(page, empty_service)
+    done = page.get_by_role("region", name="First steps").locator(".tick.done")
+    await console.start()
+    await expect(page.get_by_role("button", name="Load the example")).to_have_count(4)
+    await expect(done).to_have_count(0)
+
+    with Client(empty_service) as client:
+        client.define({"user": {}, "document": {"viewer": {}}})
+    await page.reload()
+    await expect(done).to_have_count(1)
+    await page.get_by_role("link", name="Write a warrant").click()
+    for name, text in (("Subject", "user:kim"), ("Relation", "viewer"), ("Object", "document:plan")):
+        await console.dialog.get_by_role("combobox", name=name).fill(text)
+    await console.dialog.get_by_role("button", name="Create").click()
+    await expect(page.get_by_text("Created document:plan#viewer@user:kim")).to_be_visible()
+    await console.show("Why")
+    await expect(done).to_have_count(2)
+    await console.explain("user:kim", "viewer", "document:plan")
+    await expect(console.verdict).to_contain_text("Allowed")
+    await page.get_by_text("Copy as").click()
+    await page.get_by_role("button", name="a command").click()
+    await expect(page.locator(".copy-as pre")).to_contain_text(
+        "magistrate check 'document:plan#viewer@user:kim' --explain"
+    )
+    await console.open("why")
+
+    await expect(page.get_by_text("Choose a subject, a relation and an object.")).to_be_visible()
+    await expect(page.get_by_role("region", name="First steps")).to_have_count(0)
 
 
 async def test_the_story_of_a_denial_from_the_example_to_the_past(page: Page, empty_service: str) -> None:
     console = Console(page, empty_service)
     await console.start()
-    await page.get_by_role("button", name="Load the example").click()
+    await page.get_by_role("button", name="Load the example Shared documents").click()
     await expect(page.get_by_text("Choose a subject, a relation and an object.")).to_be_visible()
 
     # Why can kim not read the roadmap?

@@ -1,5 +1,5 @@
-import { useState } from "preact/hooks";
-import { onlyTypes, read } from "../api";
+import { useEffect, useState } from "preact/hooks";
+import { findObstacle, onlyTypes, read } from "../api";
 import { completeObject, completeRelation, describeMeta, type StoredObject } from "../completion";
 import { useLoaded } from "../loading";
 import { readObject, showTime, writeObject, type Warrant } from "../names";
@@ -15,7 +15,7 @@ import { Table } from "../parts/table";
 import { NewObject } from "../parts/object_dialogs";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
-import { adjust, go, link, route } from "../route";
+import { adjust, asOf, go, link, route } from "../route";
 import { listTypes, objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
@@ -24,7 +24,14 @@ const FIRST_PAGE = { next: undefined, prev: undefined };
 
 export function DataPage() {
   const isWarrants = route.value.parameters.show === "warrants";
-  const [open, setOpen] = useState<"object" | "warrant" | "file">();
+  // The command palette leads to an open dialog; the parameter is not kept, so that it opens once.
+  const { open: wanted } = route.value.parameters;
+  const [open, setOpen] = useState<string>();
+  useEffect(() => {
+    if (!wanted) return;
+    if (asOf.value === undefined && !findObstacle(WRITE)) setOpen(wanted);
+    adjust({ open: undefined });
+  }, [wanted]);
   const [done, setDone] = useState("");
   return (
     <div class="wide">

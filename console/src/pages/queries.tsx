@@ -1,8 +1,10 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { Refused } from "../api";
+import { writeCurl, writeQueryCommand } from "../commands_elsewhere";
 import { save, toCsv } from "../export";
 import { useLoaded } from "../loading";
 import { ExampleButton } from "../parts/example_button";
+import { CopyAs, describeService } from "../parts/copy_as";
 import { CompletedField } from "../parts/field";
 import { Busy, Empty, Fault } from "../parts/notice";
 import { Pager } from "../parts/pager";
@@ -130,6 +132,15 @@ function Results({ page, q, context, at }: ResultsProperties) {
       {fault && <Fault fault={fault} />}
       <QueryTable rows={page.results} fixed={name} areSubjects={areSubjects} context={context} />
       <Pager page={page} />
+      <CopyAs
+        forms={{
+          curl: () => writeCurl(describeService(), "v2/query", { q, context: context ? JSON.parse(context) : undefined, asOf: at }),
+          "a command": () => {
+            const values = context ? (JSON.parse(context) as Record<string, unknown>) : undefined;
+            return writeQueryCommand(describeService(), q, values, at);
+          },
+        }}
+      />
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, signedOutBecause, signIn } from "../api";
 import { Fault } from "../parts/notice";
 
@@ -8,6 +8,8 @@ export function SignIn() {
   const [given, setGiven] = useState("");
   const [fault, setFault] = useState<Refused>();
   const [isBusy, setBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
 
   async function submit(event: Event) {
     event.preventDefault();
@@ -41,6 +43,7 @@ export function SignIn() {
           <label for="key">API key</label>
           <input
             id="key"
+            ref={field}
             type="password"
             autocomplete="current-password"
             spellcheck={false}

@@ -1,20 +1,21 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Refused, findObstacle, onlyTypes, read } from "../api";
+import { writeCheckCommand, writeCurl, writePythonCheck } from "../commands_elsewhere";
 import { completeObject, completeRelation, completeSubject } from "../completion";
 import { listRequirements, pathLinks, type Explanation, type Requirement, type Suggestion } from "../explanation";
 import { useLoaded, type Loaded } from "../loading";
 import { readObject, readSubject } from "../names";
-import { ExampleButton } from "../parts/example_button";
+import { CopyAs, describeService } from "../parts/copy_as";
 import { CompletedField } from "../parts/field";
-import { Icon, Mark } from "../parts/icons";
-import { Busy, Empty, Fault, Notice } from "../parts/notice";
+import { FirstSteps, noteFirstCheck } from "../parts/first_steps";
+import { Mark } from "../parts/icons";
+import { Busy, Fault, Notice } from "../parts/notice";
 import { Path } from "../parts/path";
 import { Permitted } from "../parts/permission";
 import { Pin } from "../parts/pin";
 import { SuggestionCard } from "../parts/suggestion";
 import { Tree } from "../parts/tree";
 import { adjust, go, link, route } from "../route";
-import { objectTypes, schemaFault } from "../schema";
 
 interface CheckFields {
   subject: string;
@@ -194,6 +195,7 @@ interface ResultProperties {
 function Result({ loaded, onDone }: ResultProperties) {
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
   if (!loaded.value) return <Busy what="Deciding" />;
+  noteFirstCheck();
   const { entered, explanation: value, isExplained } = loaded.value;
   const isAllowed = value.decision === "allowed";
   return (
@@ -230,6 +232,7 @@ function Result({ loaded, onDone }: ResultProperties) {
             </summary>
             <Tree root={value.because} />
           </details>
+          <Elsewhere entered={entered} />
         </>
       ) : (
         <p class="notice">
@@ -237,6 +240,23 @@ function Result({ loaded, onDone }: ResultProperties) {
         </p>
       )}
     </section>
+  );
+}
+
+function Elsewhere({ entered }: { entered: CheckFields }) {
+  const { subject, relation, object } = entered;
+  const context = readContext(entered.context);
+  const asOf = route.value.parameters.at;
+  const check = { subject, relation, object, context, asOf };
+  const body = { ...readObject(object), relation, subject: readSubject(subject), context, asOf };
+  return (
+    <CopyAs
+      forms={{
+        curl: () => writeCurl(describeService(), "v2/explain", body),
+        Python: () => writePythonCheck(describeService(), check),
+        "a command": () => writeCheckCommand(describeService(), check),
+      }}
+    />
   );
 }
 
@@ -365,43 +385,4 @@ function mergeContext(text: string, example: Record<string, unknown>): Record<st
   } catch {
     return example;
   }
-}
-
-/** Teaches what to do first: choose three names or, on an empty service, load an example. */
-function FirstSteps() {
-  if (schemaFault.value) return <Fault fault={schemaFault.value} />;
-  if (objectTypes.value === undefined) return <Busy what="Reading the model" />;
-  if (objectTypes.value.length === 0) {
-    return (
-      <Empty title="This service has no model yet.">
-        <p>A model says which types of objects there are and what their relations mean. Start with an example: documents in folders, shared
-          with people and groups.</p>
-        <div class="actions">
-          <ExampleButton />
-        </div>
-        <p>
-          Or <a href={link("model")}>write a model</a> of your own.
-        </p>
-      </Empty>
-    );
-  }
-  const types = objectTypes.value.filter((type) => Object.keys(type.relations).length > 0);
-  return (
-    <Empty title="Choose a subject, a relation and an object.">
-      <p>
-        The answer comes with its path: the warrants and rules that it follows from. A denial comes with the smallest changes
-        that would allow it.
-      </p>
-      <ul class="starts">
-        {types.slice(0, 6).map((type) => (
-          <li key={type.type}>
-            <Icon name="why" />
-            <a href={link("data", { type: type.type })}>
-              Objects of type <b>{type.type}</b>
-            </a>
-          </li>
-        ))}
-      </ul>
-    </Empty>
-  );
 }

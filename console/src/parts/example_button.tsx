@@ -1,18 +1,20 @@
 import { useState } from "preact/hooks";
 import { findObstacle, Refused } from "../api";
-import { loadExample } from "../example";
+import { EXAMPLES, type ExampleEntry } from "../examples";
 import { Fault } from "./notice";
 import { GuardedButton } from "./permission";
 
 /** Loads an example by one click if the key may, and names the command otherwise. */
-export function ExampleButton({ onDone }: { onDone?: () => void }) {
+export function ExampleButton({ example = EXAMPLES[0], onDone }: { example?: ExampleEntry; onDone?: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<Refused>();
 
   async function load() {
     setBusy(true);
+    if (!example) return;
     try {
-      await loadExample();
+      const { loadExample } = await import("../pages");
+      await loadExample(example.name);
       onDone?.();
     } catch (refused) {
       if (!(refused instanceof Refused)) throw refused;
@@ -25,11 +27,11 @@ export function ExampleButton({ onDone }: { onDone?: () => void }) {
   return (
     <>
       <GuardedButton obstacle={obstacle} class="primary" disabled={isBusy} onClick={load}>
-        Load the example
+        Load the example<span class="sr"> {example?.title}</span>
       </GuardedButton>
       {obstacle && (
         <p class="hint">
-          {obstacle}. Whoever runs the service can load it: <code>magistrate serve --example document-sharing</code>
+          {obstacle}. Whoever runs the service can load it: <code>magistrate serve --example {example?.name}</code>
         </p>
       )}
       {fault && <Fault fault={fault} />}

@@ -9,13 +9,18 @@ export function Fault({ fault, retry }: { fault: Refused; retry?: () => void }) 
         <strong>{sentence(nameParameter(fault))}</strong>
       </p>
       <p>{fault.advice}</p>
-      {retry && (
+      {retry && canHelp(fault) && (
         <button type="button" class="quiet" onClick={retry}>
           Try again
         </button>
       )}
     </div>
   );
+}
+
+/** Says whether the same request may be answered later: what is wrong with it stays wrong. */
+function canHelp({ status, code }: Refused): boolean {
+  return status === 0 || status === 409 || status === 412 || status === 429 || (status >= 500 && code !== "budget_spent");
 }
 
 export function Notice({ children }: { children: ComponentChildren }) {
