@@ -96,6 +96,7 @@ PLACES = {
     "operations/writes/warrants.py": "which warrants have the same fault",
     "store/scripts/models.py": "which index finds the warrants of a pattern",
     "store/scripts/warrants.py": "which subjects a write creates, for each row",
+    "api/openfga/checks.py": "a check of a userset is decided apart from those of a batch",
     "operations/openfga/checks.py": "a userset is checked as a subject that is in it alone; none has a wildcard",
     "operations/openfga/objects.py": "a userset, or a wildcard, is searched for as another subject",
     "engine/openfga/user_lists.py": "users that a wildcard stands for are not named",

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.metrics import sum_metric
 from tests.openfga.conversation import OpenFga, but_not, computed, define, model, this
 from tests.openfga.requests import delete, key, write
 from tests.openfga.team_files import TUPLES, TYPES
@@ -286,3 +287,14 @@ def test_a_limited_key_may_check_and_not_write(filled: OpenFga) -> None:
     write_body = {"writes": {"tuple_keys": [body["tuple_key"]]}}
     refused = filled.client.post(f"{path}/write", json=write_body, headers=headers)
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+
+
+def test_the_checks_of_a_batch_are_decided_together(filled: OpenFga) -> None:
+    texts = [f"file:a viewer user:{name}" for name in ("ann", "bob", "cleo")] * 5
+    checks = [{"tuple_key": key(text), "correlation_id": f"i{number}"} for number, text in enumerate(texts)]
+    filled.post("batch-check", {"checks": checks})
+    before = sum_metric(filled.client, "magistrate_graph_hits_total")
+    for _ in range(3):
+        assert len(filled.post("batch-check", {"checks": checks}).json()["result"]) == len(texts)
+    hits = sum_metric(filled.client, "magistrate_graph_hits_total") - before
+    assert hits in (0, 3), "a batch counts as one request; without the graph cache there are no hits"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 import msgspec
@@ -18,20 +18,23 @@ from magistrate.api.openfga.tuples import (
     read_contextual,
     read_model_id,
 )
-from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.names import Revision
 from magistrate.engine.openfga.documents import OpenFgaDocument
 from magistrate.engine.openfga.tuples import NamedTupleKey
 from magistrate.engine.openfga.validation import convert_object, convert_user, find_relation, require_user
 from magistrate.engine.subjects import Subject
-from magistrate.errors import HistoryReplaced, MagistrateError, OpenFgaRefusal
+from magistrate.errors import BudgetExceeded, HistoryReplaced, MagistrateError, NotFound, OpenFgaRefusal
 from magistrate.operations.checks.check_batch import Decisions
 from magistrate.operations.openfga.checks import NOBODY, UNKNOWN_CONDITION, build_pending, decide_by_document
-from magistrate.store.contract.lists import Snapshot
+from magistrate.operations.openfga.documents import UsedModel
+from magistrate.store.contract.new_rows import NewWarrant
 
 MAX_BATCH_CHECKS = 50
 MAX_ATTEMPTS = 3
 """Limits how often a check is decided again because a newer model was written meanwhile."""
+REFUSED_BY_MODEL = (OpenFgaRefusal, NotFound)
+"""Lists the errors of names that a newer model may have."""
 _LAST_CHECK = "last_check"
 _CORRELATION_ID = re.compile(r"[A-Za-z0-9_-]{1,36}")
 
@@ -115,48 +118,55 @@ def answer_check(call: Call[OpenFgaCheckBody]) -> Answer[OpenFgaCheckAnswer] | D
         document = newest.compiled.document
         check = None if body.context else body.find_check(document)
         if check is None:
-            check = _build_check(call, document, key, body.context)
+            try:
+                check = _build_check(call, document, key, body.context)
+            except OpenFgaRefusal:  # a newer model may have what it names
+                return Deferred(partial(_answer_later, call, key))
             body.keep_check(document, check)
         decided = build_pending(call.context, [check], call.freshness, call.origin, ()).decide_at_once()
         if decided is not None and openfga.current is newest:
             headers = {MODEL_ID: newest.compiled.id}
-            return Answer(_ANSWERS[_read_decision(decided).value], decided.revision, headers)
+            return Answer(_ANSWERS[_read_decision(decided.value[0])], decided.revision, headers)
     return Deferred(partial(_answer_later, call, key))
 
 
 async def _answer_later(call: Call[OpenFgaCheckBody], key: NamedTupleKey) -> Answer[OpenFgaCheckAnswer]:
-    body = call.body
-    model_id, decided = await _decide(call, key, body, read_model_id(body.authorization_model_id))
-    return Answer(_ANSWERS[decided.value], decided.revision, {MODEL_ID: model_id})
-
-
-async def _decide(
-    call: Call[Any], key: NamedTupleKey, body: OpenFgaCheckBody | BatchItemBody, named: str | None
-) -> tuple[str, Snapshot[bool]]:
-    """Returns the id of the model that decided, and the decision. Raises OpenFgaRefusal."""
-    ctx = call.context
-    for _ in range(MAX_ATTEMPTS):
-        compiled, is_live = await ctx.caches.openfga.find_used(named)
-        check = _build_check(call, compiled.document, key, body.context)
-        contextual = read_contextual(body.contextual_tuples, compiled.document)
-        # A contextual tuple counts instead of a stored one with another condition, which the graph cache cannot do.
-        if not is_live or key.user.relation or (contextual and compiled.document.conditions):
-            decided = await decide_by_document(ctx, compiled, check, call.freshness, call.origin, contextual)
-            return compiled.id, _read_decision(decided)
-        pending = build_pending(ctx, [check], call.freshness, call.origin, contextual)
-        decided = pending.decide_at_once() or await pending.decide()
-        if ctx.caches.openfga.is_current(compiled):
-            return compiled.id, _read_decision(decided)
+    body, openfga = call.body, call.context.caches.openfga
+    named = read_model_id(body.authorization_model_id)
+    for attempt in range(MAX_ATTEMPTS):
+        used = await openfga.find_used(named, may_be_known=not attempt)
+        try:
+            item = _read_item(call, used.compiled.document, key, body)
+            decided = await _decide(call, used, [item.check], item.contextual)
+        except REFUSED_BY_MODEL:
+            if attempt:
+                raise
+            continue
+        if openfga.was_used_rightly(used, named):
+            is_allowed = _read_decision(decided.value[0])
+            return Answer(_ANSWERS[is_allowed], decided.revision, {MODEL_ID: used.compiled.id})
     raise HistoryReplaced
 
 
-def _read_decision(decided: Decisions) -> Snapshot[bool]:
-    """Returns whether the only check is allowed. Raises OpenFgaRefusal if that depends on a condition that could not be
+async def _decide(
+    call: Call[Any], used: UsedModel, checks: Sequence[Check], contextual: Sequence[NewWarrant]
+) -> Decisions:
+    """Returns the decisions, all at one revision. If the subject is a userset, there is one check."""
+    ctx, compiled = call.context, used.compiled
+    # A contextual tuple counts instead of a stored one with another condition, which the graph cache cannot do.
+    replaces = bool(contextual) and bool(compiled.document.conditions)
+    if not used.is_live or checks[0].subject.relation or replaces:
+        return await decide_by_document(ctx, compiled, checks, call.freshness, call.origin, contextual)
+    pending = build_pending(ctx, checks, call.freshness, call.origin, contextual)
+    return pending.decide_at_once() or await pending.decide()
+
+
+def _read_decision(decision: Decision) -> bool:
+    """Returns whether a check is allowed. Raises OpenFgaRefusal if that depends on a condition that could not be
     evaluated."""
-    [decision] = decided.value
     if decision.is_unknown:
         raise OpenFgaRefusal(INVALID, UNKNOWN_CONDITION)
-    return Snapshot(decided.revision, decision.is_authorized)
+    return decision.is_authorized
 
 
 def _read_key(body: TupleKeyBody | None) -> NamedTupleKey:
@@ -178,25 +188,82 @@ def _build_check(
     return Check(convert_object(key.object), relation.name, subject, read_context(context, document, limit))
 
 
+class _BatchItem(NamedTuple):
+    """Holds a check of a batch, and its contextual tuples."""
+
+    check: Check
+    contextual: Sequence[NewWarrant]
+
+    @property
+    def is_alone(self) -> bool:
+        """Returns whether the check cannot be decided together with others."""
+        return bool(self.contextual or self.check.subject.relation)
+
+
+def _read_item(
+    call: Call[Any], document: OpenFgaDocument, key: NamedTupleKey, body: OpenFgaCheckBody | BatchItemBody
+) -> _BatchItem:
+    """Raises OpenFgaRefusal."""
+    check = _build_check(call, document, key, body.context)
+    return _BatchItem(check, read_contextual(body.contextual_tuples, document))
+
+
 async def answer_batch(call: Call[BatchCheckBody]) -> Answer[BatchCheckAnswer]:
-    items = call.body.checks or []
+    """Decides the checks together, as those of `/v2/check` are, but for those with contextual tuples, and of
+    usersets."""
+    items, openfga = call.body.checks or [], call.context.caches.openfga
     if not 1 <= len(items) <= MAX_BATCH_CHECKS:
         raise OpenFgaRefusal(INVALID, f"checks must be 1 to {MAX_BATCH_CHECKS}")
     ids = _read_ids(items)
     keys = [_read_key(item.tuple_key) for item in items]
-    compiled, _ = await call.context.caches.openfga.find_used(read_model_id(call.body.authorization_model_id))
-    answers: dict[str, BatchItemAnswer] = {}
-    revision = Revision(0)
-    for correlation_id, key, item in zip(ids, keys, items, strict=True):
+    named = read_model_id(call.body.authorization_model_id)
+    for attempt in range(MAX_ATTEMPTS):
+        used = await openfga.find_used(named, may_be_known=not attempt)
         try:
-            _, decided = await _decide(call, key, item, compiled.id)
+            answers, revision = await _answer_items(call, used, keys, items)
+        except NotFound:
+            if attempt:
+                raise
+            continue
+        is_refused = any(answer.error is not msgspec.UNSET for answer in answers)
+        if (attempt or not is_refused) and openfga.was_used_rightly(used, named):
+            revision = revision or await call.context.store.check()
+            result = dict(zip(ids, answers, strict=True))
+            return Answer(BatchCheckAnswer(result), revision, {MODEL_ID: used.compiled.id})
+    raise HistoryReplaced
+
+
+async def _answer_items(
+    call: Call[Any], used: UsedModel, keys: Sequence[NamedTupleKey], bodies: Sequence[BatchItemBody]
+) -> tuple[list[BatchItemAnswer], Revision]:
+    """Returns the answers in their order, and a revision at which some were made, 0 if all are errors."""
+    answers: dict[int, BatchItemAnswer] = {}
+    together: dict[int, _BatchItem] = {}
+    alone: dict[int, _BatchItem] = {}
+    for place, (key, body) in enumerate(zip(keys, bodies, strict=True)):
+        try:
+            item = _read_item(call, used.compiled.document, key, body)
         except OpenFgaRefusal as error:
-            answers[correlation_id] = _render_error(error)
+            answers[place] = _render_error(error)
         else:
-            answers[correlation_id] = BatchItemAnswer(decided.value)
+            (alone if item.is_alone else together)[place] = item
+    revision = Revision(0)
+    if together:
+        try:
+            decided = await _decide(call, used, [item.check for item in together.values()], ())
+        except BudgetExceeded:
+            alone |= together  # each may take as much work as a check by itself
+        else:
             revision = decided.revision
-    revision = revision or await call.context.store.check()
-    return Answer(BatchCheckAnswer(answers), revision, {MODEL_ID: compiled.id})
+            answers |= zip(together, map(_render_decision, decided.value), strict=True)
+    for place, item in alone.items():
+        try:
+            decided = await _decide(call, used, [item.check], item.contextual)
+        except (OpenFgaRefusal, BudgetExceeded) as error:
+            answers[place] = _render_error(error)
+        else:
+            answers[place], revision = _render_decision(decided.value[0]), decided.revision
+    return [answers[place] for place in range(len(bodies))], revision
 
 
 def _read_ids(items: Sequence[BatchItemBody]) -> list[str]:
@@ -208,6 +275,13 @@ def _read_ids(items: Sequence[BatchItemBody]) -> list[str]:
     if len({*ids}) < len(ids):
         raise OpenFgaRefusal(INVALID, "each correlation_id must be another one")
     return ids
+
+
+def _render_decision(decision: Decision) -> BatchItemAnswer:
+    try:
+        return BatchItemAnswer(_read_decision(decision))
+    except OpenFgaRefusal as error:
+        return _render_error(error)
 
 
 def _render_error(error: MagistrateError) -> BatchItemAnswer:

@@ -11,6 +11,7 @@ from magistrate.api.endpoints.public import JSON
 from magistrate.api.http.json_values import render_json
 from magistrate.api.http.openfga_errors import describe_openfga_error
 from magistrate.api.http.streams import Stream, StreamKind
+from magistrate.api.openfga.checks import MAX_ATTEMPTS, REFUSED_BY_MODEL
 from magistrate.api.openfga.tuples import MODEL_ID, ContextualTuplesBody, read_context, read_contextual, read_model_id
 from magistrate.engine.names import ObjectId
 from magistrate.engine.openfga.ids import decode_id
@@ -20,8 +21,6 @@ from magistrate.errors import HistoryReplaced, MagistrateError
 from magistrate.operations.openfga.objects import ObjectPages, ObjectSearch, list_objects
 from magistrate.store.contract.lists import Snapshot
 
-MAX_ATTEMPTS = 3
-"""Limits how often a list is begun again because a newer model was written meanwhile."""
 LINES = StreamKind((JSON,))
 """Describes lists that are streamed: a line of JSON for each object."""
 PIECE_TIMEOUT_MS = 60_000
@@ -94,19 +93,23 @@ async def _begin(call: Call[ListObjectsBody]) -> _Begun:
     body, ctx = call.body, call.context
     of_type, relation, user = read_type(body.type), read_relation(body.relation), read_user(body.user)
     named = read_model_id(body.authorization_model_id)
-    for _ in range(MAX_ATTEMPTS):
-        compiled, is_live = await ctx.caches.openfga.find_used(named)
-        document = compiled.document
-        described = find_relation(document, of_type, relation, OF_LISTS)
-        require_user(document, user)
-        context = read_context(body.context, document, ctx.max_context_bytes)
-        contextual = read_contextual(body.contextual_tuples, document)
-        search = ObjectSearch(
-            find_type(document, of_type).name, described.name, convert_user(user), context, contextual
-        )
-        pages = list_objects(ctx, compiled, is_live, search, call.freshness)
-        first = await anext(pages)
-        if not is_live or ctx.caches.openfga.is_current(compiled):
-            return _Begun(compiled.id, first, pages, of_type)
+    for attempt in range(MAX_ATTEMPTS):
+        used = await ctx.caches.openfga.find_used(named, may_be_known=not attempt)
+        document = used.compiled.document
+        try:
+            described = find_relation(document, of_type, relation, OF_LISTS)
+            require_user(document, user)
+            context = read_context(body.context, document, ctx.max_context_bytes)
+            contextual = read_contextual(body.contextual_tuples, document)
+            searched = find_type(document, of_type).name
+            search = ObjectSearch(searched, described.name, convert_user(user), context, contextual)
+            pages = list_objects(ctx, used, search, call.freshness)
+            first = await anext(pages)
+        except REFUSED_BY_MODEL:
+            if attempt:
+                raise
+            continue
+        if ctx.caches.openfga.was_used_rightly(used, named):
+            return _Begun(used.compiled.id, first, pages, of_type)
         await pages.aclose()
     raise HistoryReplaced

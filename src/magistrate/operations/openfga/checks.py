@@ -57,22 +57,22 @@ def build_pending(
 async def decide_by_document(
     ctx: Context,
     compiled: CompiledDocument,
-    check: Check,
+    checks: Sequence[Check],
     freshness: Freshness,
     origin: RequestOrigin,
     contextual: Sequence[NewWarrant],
 ) -> Decisions:
-    """Returns the decision of one check by an authorization model, whatever the model of the store is. A contextual
-    tuple counts instead of a stored one, whatever condition that has."""
+    """Returns the decisions by an authorization model, whatever the model of the store is. A contextual tuple counts
+    instead of a stored one, whatever condition that has. If the subject is a userset, there is one check."""
+    check, now = checks[0], ctx.now()
     userset = check.subject if check.subject.relation else None
-    now = ctx.now()
-    logged = PendingChecks(ctx, [check], ALL_NEEDED, freshness, contextual=_date(contextual, now), origin=origin)
+    logged = PendingChecks(ctx, checks, ALL_NEEDED, freshness, contextual=_date(contextual, now), origin=origin)
     if userset is not None:
         subject = Subject(USERSET, NOBODY, "")
         member = NewWarrant(ObjectRef(userset.type, userset.id), RelationName(userset.relation), subject)
-        check, contextual = Check(check.object, check.relation, subject, check.context), (*contextual, member)
+        checks, contextual = [Check(check.object, check.relation, subject, check.context)], (*contextual, member)
     added = _date(contextual, now, replaces=True)
-    pending = PendingChecks(ctx, [check], ALL_NEEDED, freshness, contextual=added)
+    pending = PendingChecks(ctx, checks, ALL_NEEDED, freshness, contextual=added)
     use = ModelUse.CHECKS if userset is None else ModelUse.USERSETS
     moment = ModelMoment(ctx, freshness, replace_model=lambda model: compiled.build_model(model, use))
     try:

@@ -132,6 +132,13 @@ class NewestDocument(NamedTuple):
     is_live: bool
 
 
+class UsedModel(NamedTuple):
+    """Holds an authorization model that a request is about. It `is_live` if it is the model of the store."""
+
+    compiled: CompiledDocument
+    is_live: bool
+
+
 _OWNERS = count()
 
 
@@ -172,13 +179,19 @@ class OpenFgaModels:
         current = self.current
         return current is not None and current.compiled.id == compiled.id
 
-    async def find_used(self, model_id: str | None) -> tuple[CompiledDocument, bool]:
-        """Returns the model with this id, or the newest, and whether it is the model of the store. Raises
-        OpenFgaRefusal."""
-        newest = await self.find_newest()
+    def was_used_rightly(self, used: UsedModel, named: str | None) -> bool:
+        """Returns whether a model of `find_used` is that of a request, now that something was read for it: the one that
+        it names, or the newest."""
+        return self.is_current(used.compiled) or (named is not None and not used.is_live)
+
+    async def find_used(self, model_id: str | None, may_be_known: bool = False) -> UsedModel:
+        """Returns the model with this id, or the newest. If it `may_be_known`, the newest is the one that is known,
+        without a statement: before the caller refuses a request by it, it has to find the one that is, and after it has
+        read, to see by `was_used_rightly` that there was no newer one. Raises OpenFgaRefusal."""
+        newest = (self.current if may_be_known else None) or await self.find_newest()
         if not model_id or newest.compiled.id == model_id:
-            return newest.compiled, newest.is_live
-        return await self.find(model_id), False
+            return UsedModel(newest.compiled, newest.is_live)
+        return UsedModel(await self.find(model_id), is_live=False)
 
     async def find_newest(self) -> NewestDocument:
         """Returns the newest model at the newest revision. Raises OpenFgaRefusal if the store has none."""

@@ -26,7 +26,7 @@ from magistrate.operations.lists.evaluators import (
 )
 from magistrate.operations.lists.query import read_slice
 from magistrate.operations.openfga.checks import NOBODY, require_known
-from magistrate.operations.openfga.documents import USERSET, CompiledDocument, ModelUse
+from magistrate.operations.openfga.documents import USERSET, CompiledDocument, ModelUse, UsedModel
 from magistrate.operations.runs import release_runs
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
@@ -71,16 +71,15 @@ ObjectPages = AsyncGenerator[Snapshot[Sequence[ObjectId]], None]
 """Yields the ids of objects, in their order, all at one revision; at least once."""
 
 
-def list_objects(
-    ctx: Context, compiled: CompiledDocument, is_live: bool, search: ObjectSearch, freshness: Freshness
-) -> ObjectPages:
-    """Lists the objects by an authorization model, which `is_live` if it is the model of the store. Raises
-    BudgetExceeded, OpenFgaRefusal if a condition cannot be evaluated, and what reading raises."""
+def list_objects(ctx: Context, used: UsedModel, search: ObjectSearch, freshness: Freshness) -> ObjectPages:
+    """Lists the objects by an authorization model. Raises BudgetExceeded, OpenFgaRefusal if a condition cannot be
+    evaluated, and what reading raises."""
     subject = search.subject
     # Lists of the store leave out what is unknown, and do not say that there is something.
-    if is_live and not subject.relation and not search.contextual and not compiled.document.conditions:
+    is_plain = not subject.relation and not search.contextual and not used.compiled.document.conditions
+    if used.is_live and is_plain:
         return _list_by_store(ctx, _build_request(search), freshness)
-    return _list_by_document(ctx, compiled, search, freshness)
+    return _list_by_document(ctx, used.compiled, search, freshness)
 
 
 def _build_request(search: ObjectSearch) -> QueryRequest:
