@@ -298,3 +298,24 @@ def test_the_checks_of_a_batch_are_decided_together(filled: OpenFga) -> None:
         assert len(filled.post("batch-check", {"checks": checks}).json()["result"]) == len(texts)
     hits = sum_metric(filled.client, "magistrate_graph_hits_total") - before
     assert hits in (0, 3), "a batch counts as one request; without the graph cache there are no hits"
+
+
+@pytest.mark.parametrize("path", ["check", "batch-check", "list-objects", "list-users", "expand"])
+def test_consistency_is_a_name_or_a_number(filled: OpenFga, path: str) -> None:
+    tuple_key = key("file:b viewer user:zoe")
+    body = {
+        "tuple_key": tuple_key,
+        "checks": [{"tuple_key": tuple_key, "correlation_id": "a"}],
+        "type": "file",
+        "relation": "viewer",
+        "user": "user:zoe",
+        "user_filters": [{"type": "user"}],
+    }
+    if path == "list-users":
+        body["object"] = {"type": "file", "id": "b"}
+    for consistency in ("HIGHER_CONSISTENCY", 200, "MINIMIZE_LATENCY", 100, "UNSPECIFIED", 0, "SOON", None):
+        assert filled.post(path, {**body, "consistency": consistency}).status_code == 200, consistency
+    numbers: list[Any] = [7, -1, 0.5, True, [], {}]
+    for wrong in numbers:
+        refused = filled.post(path, {**body, "consistency": wrong})
+        assert (refused.status_code, refused.json()["code"]) == (400, "validation_error"), wrong

@@ -17,6 +17,7 @@ from magistrate.api.openfga.tuples import (
     read_context,
     read_contextual,
     read_model_id,
+    with_consistency,
 )
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.names import Revision
@@ -46,6 +47,7 @@ class OpenFgaCheckBody(msgspec.Struct, frozen=True, dict=True):
     contextual_tuples: ContextualTuplesBody | None = None
     authorization_model_id: str | None = None
     context: dict[str, Any] | None = None
+    consistency: Any = None
 
     @cached_property
     def key(self) -> NamedTupleKey:
@@ -83,6 +85,7 @@ class BatchCheckBody(msgspec.Struct, frozen=True):
 
     checks: list[BatchItemBody] | None = None
     authorization_model_id: str | None = None
+    consistency: Any = None
 
 
 class BatchErrorAnswer(msgspec.Struct, frozen=True):
@@ -112,6 +115,8 @@ def answer_check(call: Call[OpenFgaCheckBody]) -> Answer[OpenFgaCheckAnswer] | D
     """Returns the answer if the graph cache has all that the check needs, otherwise what reads the rest."""
     body, openfga = call.body, call.context.caches.openfga
     key = body.key
+    if body.consistency is not None:
+        call = with_consistency(call, body.consistency)
     newest = openfga.current
     is_plain = not key.user.relation and body.contextual_tuples is None and not body.authorization_model_id
     if newest is not None and newest.is_live and is_plain:
@@ -211,6 +216,7 @@ def _read_item(
 async def answer_batch(call: Call[BatchCheckBody]) -> Answer[BatchCheckAnswer]:
     """Decides the checks together, as those of `/v2/check` are, but for those with contextual tuples, and of
     usersets."""
+    call = with_consistency(call, call.body.consistency)
     items, openfga = call.body.checks or [], call.context.caches.openfga
     if not 1 <= len(items) <= MAX_BATCH_CHECKS:
         raise OpenFgaRefusal(INVALID, f"checks must be 1 to {MAX_BATCH_CHECKS}")

@@ -6,7 +6,14 @@ import msgspec
 
 from magistrate.api.calls import Answer, Call
 from magistrate.api.http.openfga_errors import INVALID
-from magistrate.api.openfga.tuples import MODEL_ID, ContextualTuplesBody, TupleKeyBody, read_contextual, read_model_id
+from magistrate.api.openfga.tuples import (
+    MODEL_ID,
+    ContextualTuplesBody,
+    TupleKeyBody,
+    read_contextual,
+    read_model_id,
+    with_consistency,
+)
 from magistrate.engine.openfga.tuples import read_object, read_relation
 from magistrate.engine.openfga.validation import find_relation
 from magistrate.errors import OpenFgaRefusal
@@ -19,6 +26,7 @@ class ExpandBody(msgspec.Struct, frozen=True):
     tuple_key: TupleKeyBody | None = None
     contextual_tuples: ContextualTuplesBody | None = None
     authorization_model_id: str | None = None
+    consistency: Any = None
 
 
 class TreeAnswer(msgspec.Struct, frozen=True):
@@ -34,6 +42,7 @@ class ExpandAnswer(msgspec.Struct, frozen=True):
 
 
 async def answer_expand(call: Call[ExpandBody]) -> Answer[ExpandAnswer]:
+    call = with_consistency(call, call.body.consistency)
     body, ctx = call.body, call.context
     if body.tuple_key is None:
         raise OpenFgaRefusal(INVALID, "tuple_key is missing")

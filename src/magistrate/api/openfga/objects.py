@@ -12,7 +12,14 @@ from magistrate.api.http.json_values import render_json
 from magistrate.api.http.openfga_errors import describe_openfga_error
 from magistrate.api.http.streams import Stream, StreamKind
 from magistrate.api.openfga.checks import MAX_ATTEMPTS, REFUSED_BY_MODEL
-from magistrate.api.openfga.tuples import MODEL_ID, ContextualTuplesBody, read_context, read_contextual, read_model_id
+from magistrate.api.openfga.tuples import (
+    MODEL_ID,
+    ContextualTuplesBody,
+    read_context,
+    read_contextual,
+    read_model_id,
+    with_consistency,
+)
 from magistrate.engine.names import ObjectId
 from magistrate.engine.openfga.ids import decode_id
 from magistrate.engine.openfga.tuples import read_relation, read_type, read_user
@@ -38,6 +45,7 @@ class ListObjectsBody(msgspec.Struct, frozen=True):
     contextual_tuples: ContextualTuplesBody | None = None
     context: dict[str, Any] | None = None
     authorization_model_id: str | None = None
+    consistency: Any = None
 
 
 class ListObjectsAnswer(msgspec.Struct, frozen=True):
@@ -90,6 +98,7 @@ def _render_lines(begun: _Begun, ids: Sequence[ObjectId]) -> bytes:
 
 async def _begin(call: Call[ListObjectsBody]) -> _Begun:
     """Raises OpenFgaRefusal, and what lists raise."""
+    call = with_consistency(call, call.body.consistency)
     body, ctx = call.body, call.context
     of_type, relation, user = read_type(body.type), read_relation(body.relation), read_user(body.user)
     named = read_model_id(body.authorization_model_id)

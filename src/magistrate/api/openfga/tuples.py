@@ -1,10 +1,13 @@
 """Defines the members of requests of OpenFGA's API that are about tuples, and reads contextual tuples."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace as replace_dataclass
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from magistrate.api.calls import B, Call
 from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.http.openfga_errors import INVALID, require_ulid
 from magistrate.engine.openfga.conditions import rename_context
@@ -16,6 +19,8 @@ from magistrate.store.contract.new_rows import NewWarrant
 
 MAX_CONTEXTUAL_TUPLES = 100
 INVALID_TUPLE = "invalid_tuple"
+UNSPECIFIED, MINIMAL, HIGHER = 0, 100, 200
+"""Number the values of `consistency`."""
 MODEL_ID = "Openfga-Authorization-Model-Id"
 
 
@@ -47,6 +52,20 @@ class ContextualTuplesBody(msgspec.Struct, frozen=True):
     """Represents tuples that count as if they were written, for one request."""
 
     tuple_keys: list[TupleKeyBody] | None = None
+
+
+def with_consistency(call: Call[B], consistency: object) -> Call[B]:
+    """Returns a call whose answer is at the newest revision there is if its body says so. Raises OpenFgaRefusal for
+    another number than those that have a meaning; other texts have none."""
+    if isinstance(consistency, str) or consistency is None:
+        number: object = HIGHER if consistency == "HIGHER_CONSISTENCY" else MINIMAL
+    else:
+        number = consistency if isinstance(consistency, int | float) else None
+    if isinstance(consistency, bool) or number not in (UNSPECIFIED, MINIMAL, HIGHER):
+        raise OpenFgaRefusal(INVALID, f"consistency must be {UNSPECIFIED}, {MINIMAL} or {HIGHER}, or the name of one")
+    if number != HIGHER:
+        return call
+    return replace(call, freshness=replace_dataclass(call.freshness, newest=True))
 
 
 def read_model_id(text: str | None) -> str | None:

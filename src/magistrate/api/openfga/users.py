@@ -6,7 +6,14 @@ import msgspec
 
 from magistrate.api.calls import Answer, Call
 from magistrate.api.http.openfga_errors import INVALID
-from magistrate.api.openfga.tuples import MODEL_ID, TupleKeyBody, read_context, read_contextual_list, read_model_id
+from magistrate.api.openfga.tuples import (
+    MODEL_ID,
+    TupleKeyBody,
+    read_context,
+    read_contextual_list,
+    read_model_id,
+    with_consistency,
+)
 from magistrate.engine.openfga.ids import decode_id
 from magistrate.engine.openfga.tuples import read_object, read_relation, read_type
 from magistrate.engine.openfga.validation import OF_LISTS, convert_object, find_relation, find_type
@@ -37,6 +44,7 @@ class ListUsersBody(msgspec.Struct, frozen=True):
     contextual_tuples: list[TupleKeyBody] | None = None
     context: dict[str, Any] | None = None
     authorization_model_id: str | None = None
+    consistency: Any = None
 
 
 class UserObjectAnswer(msgspec.Struct, frozen=True):
@@ -75,6 +83,7 @@ class ListUsersAnswer(msgspec.Struct, frozen=True):
 
 
 async def answer_users(call: Call[ListUsersBody]) -> Answer[ListUsersAnswer]:
+    call = with_consistency(call, call.body.consistency)
     body, ctx = call.body, call.context
     if body.object is None:
         raise OpenFgaRefusal(INVALID, "object is missing")
