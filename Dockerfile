@@ -7,6 +7,8 @@ FROM ${BASE} AS build
 WORKDIR /build
 COPY pyproject.toml constraints.txt README.md CHANGELOG.md LICENSE ./
 COPY src src
+ARG COMMIT=unknown
+RUN echo "$COMMIT" > src/magistrate/commit.txt
 RUN python -m venv /opt/magistrate \
     && /opt/magistrate/bin/pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt ".[otel]" \
     && /opt/magistrate/bin/python -m compileall -q /opt/magistrate/lib

@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "durations",
         "tracing",
         "__version__",
+        "commit",
     },
     "client": {"outgoing_requests", "errors"},
     "mirror": {"client", "config.database_url", "errors"},
@@ -40,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "retrying_client": {"outgoing_requests", "errors"},
     "log": {"tracing"},
     "tracing": set(),
+    "commit": set(),
     "terminal": set(),
     "temporary_files": {"errors"},
     "cli": {
@@ -63,6 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "terminal",
         "temporary_files",
         "__version__",
+        "commit",
     },
 }
 ENGINE_ORDER: tuple[set[str], ...] = (

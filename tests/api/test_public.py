@@ -10,11 +10,13 @@ from pathlib import Path
 import apsw
 import pytest
 
+from magistrate import __version__
 from magistrate.api.authzen.routes import WELL_KNOWN
 from magistrate.api.calls import Service
 from magistrate.api.endpoints.public import PAGES, LongPage
 from magistrate.api.http.metrics import METRICS, ProcessCounts, SharedCounts, exposition
 from magistrate.api.route_table import ROUTES
+from magistrate.commit import COMMIT
 from tests.databases import PostgresServer
 from tests.running import KEY, Client, running_service, settings_for
 
@@ -40,7 +42,8 @@ def test_these_and_only_these_pages_need_no_key(shared_client: Client) -> None:
 
 
 def test_health_and_readiness(shared_client: Client) -> None:
-    assert shared_client.get("/healthz").json() == {"status": "healthy"}
+    healthy = {"status": "healthy", "version": __version__, "commit": COMMIT}
+    assert shared_client.get("/healthz").json() == healthy
     assert shared_client.get("/readyz").json() == {"status": "ready"}
 
 

@@ -155,6 +155,7 @@ READERS = {
     "cli/models/policies.py": "above",
     "cli/models/object_types.py": "above",
     "cli/writes/write.py": "above",
+    "commit.py": "a file of the package",
     "config/api_keys.py": "above",
     "engine/lists/language.py": "files of the package",
     "operations/backups/backup_file.py": "backups, as above",

@@ -41,6 +41,7 @@ from magistrate.cli.service import INTERRUPTED, with_settings
 from magistrate.cli.writes.objects import objects
 from magistrate.cli.writes.warrants import warrants
 from magistrate.cli.writes.write import write
+from magistrate.commit import COMMIT
 from magistrate.config.settings import adopt_client_key, find_service_links, read_settings
 from magistrate.config.settings_table import SETTINGS
 from magistrate.errors import MagistrateError
@@ -76,7 +77,9 @@ def _report_failed_start(error: click.ClickException) -> NoReturn:
 
 
 @click.group(cls=CommandLine, help="Magistrate decides whether a subject may do something to an object.")
-@click.version_option(magistrate.__version__, prog_name="magistrate")
+@click.version_option(
+    magistrate.__version__, prog_name="magistrate", message=f"%(prog)s, version %(version)s, commit {COMMIT}"
+)
 def main() -> None: ...
 
 

@@ -5,12 +5,14 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from magistrate import __version__
 from magistrate.api import openapi, reference
 from magistrate.api.authzen.routes import WELL_KNOWN, render_metadata
 from magistrate.api.calls import Service
 from magistrate.api.http.json_values import render_json
 from magistrate.api.http.metrics import CONTENT_TYPE, METRICS, exposition
 from magistrate.api.http.request_values import JSON_TYPE
+from magistrate.commit import COMMIT
 from magistrate.errors import StoreUnavailable
 from magistrate.operations.keys.callers import Scope
 
@@ -79,7 +81,7 @@ async def authzen_configuration(service: Opened, path: str) -> bytes:
     return render_metadata(service().public_url, path)
 
 
-_HEALTHY = render_json({"status": "healthy"})
+_HEALTHY = render_json({"status": "healthy", "version": __version__, "commit": COMMIT})
 _READY = render_json({"status": "ready"})
 
 
