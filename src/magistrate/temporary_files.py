@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from magistrate.errors import InvalidRequest, InvalidSetting, StoreUnavailable
 
-MEMORY = "/dev/shm"
+MEMORY = "/dev/shm"  # noqa: S108  # files in it have a folder of their own, made by tempfile
 """Names the folder of Linux whose files are in memory, which is there even if no other can be written."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -162,6 +162,7 @@ call and for each row of SQLite, many times in one iteration; with Python's defa
 validated in a thread held it for 100 ms."""
 
 LISTEN_BACKLOG = 2_048
+ALL_OF_IPV4 = "0.0.0.0"  # noqa: S104  # nothing listens on it unless the operator says so
 MAX_CHOSEN_WORKERS = 4
 """Limits the number of workers chosen by default; more have to be configured."""
 
@@ -422,8 +423,8 @@ def _leave_out_covered(hosts: Sequence[str]) -> Sequence[str]:
     """Returns the addresses without those that an address for all of them covers, which could not be taken."""
     if "::" in hosts:
         return ["::"]
-    if "0.0.0.0" in hosts:
-        return ["0.0.0.0", *dict.fromkeys(host for host in hosts if ":" in host)]
+    if ALL_OF_IPV4 in hosts:
+        return [ALL_OF_IPV4, *dict.fromkeys(host for host in hosts if ":" in host)]
     return list(dict.fromkeys(hosts))
 
 

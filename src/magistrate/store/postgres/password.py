@@ -48,7 +48,7 @@ class PasswordCommand:
             return self._password
 
     def _run(self) -> str:
-        with subprocess.Popen(
+        with subprocess.Popen(  # noqa: S602  # the operator writes the command for a shell
             self._command,
             shell=True,
             stdin=subprocess.DEVNULL,
