@@ -312,7 +312,7 @@ def test_pull_requests_are_tested_on_all_supported_versions() -> None:
 
     assert "pull_request" in workflow["True"]
     assert "./run check" in commands
-    assert test["env"] == {"TEST_POSTGRES_BIN": "/usr/lib/postgresql/${{ matrix.postgresql }}/bin"}
+    assert test["env"] == {"CHECKED": "1", "TEST_POSTGRES_BIN": "/usr/lib/postgresql/${{ matrix.postgresql }}/bin"}
     assert {row["python"] for row in rows} == {"3.11", "3.12", "3.13", "3.14"}
     assert oldest is not None
     assert min(row["python"] for row in rows) == oldest[1]
