@@ -270,7 +270,8 @@ def flags_of_benchmarks() -> set[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_flags_that_documents_name_exist(document: Path) -> None:
-    flags = {setting.flag for setting in SETTINGS} | {"--help", "--hypothesis-profile", "--only", "--seconds", "--version"}
+    others = {"--help", "--hypothesis-profile", "--only", "--seconds", "--version"}
+    flags = {setting.flag for setting in SETTINGS} | others
     flags |= {
         flag
         for command in commands_of(main)
