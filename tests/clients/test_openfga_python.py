@@ -123,6 +123,7 @@ async def show_models(client: AnyClient) -> None:
     with pytest.raises(ValidationException) as raised:
         await client.call("read_authorization_model", {"authorization_model_id": UNKNOWN_ID})
     assert raised.value.code == "authorization_model_not_found"
+    assert raised.value.request_id
 
 
 async def show_tuples(client: AnyClient) -> None:

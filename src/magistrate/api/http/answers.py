@@ -26,6 +26,7 @@ def finish_answer(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     resp.set_header("Warrant-Request-Id", request_id)
     if OPENFGA in req.scope:
         resp.set_header("X-Request-Id", request_id)
+        resp.set_header("Fga-Request-Id", request_id)  # the one that its SDKs put into their exceptions
     route: Route | None = req.scope.get(ROUTE)
     if route is not None and route.echoes_id and (echoed := req.get_header(ECHOED_HEADER)) is not None:
         resp.set_header(ECHOED_HEADER, echoed)
