@@ -63,6 +63,13 @@ class TorturedService:
         self.kill()
         self.start()
 
+    def restart_if_ended(self) -> None:
+        """Starts it again if it has given up, as systemd does: it takes five failures of workers in a row as a fault of
+        the machine."""
+        assert self._process is not None
+        if self._process.process.poll() is not None:
+            self.start()
+
     def list_serving(self) -> list[int]:
         assert self._process is not None
         pid = self._process.process.pid
@@ -185,6 +192,8 @@ def record_under_faults(
             name = rng.choice([*faults])
             faults[name]()
             made[name.removesuffix(" too")] += 1
+            for service in services:
+                service.restart_if_ended()
         wait_until(lambda: all(map(is_ready, urls)), WITHIN_SECONDS)
         clients.is_over.touch()
         read_last(folder, urls, base)
