@@ -2,6 +2,7 @@
 methods that these have."""
 
 import inspect
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
@@ -34,6 +35,7 @@ from openfga_sdk.models.create_store_request import CreateStoreRequest
 from openfga_sdk.models.fga_object import FgaObject
 from openfga_sdk.sync import OpenFgaClient as SyncOpenFgaClient
 
+from tests.generated_docs import ROOT
 from tests.openfga.conversation import MODEL
 from tests.running import KEY, Client
 
@@ -315,3 +317,25 @@ async def test_a_key_that_is_not_valid_is_an_error_of_its_own(shared_client: Cli
     called = AnyClient(client)
     await show(called)
     await called.call("close")
+
+
+def test_the_lines_of_the_page_check_as_they_say(shared_client: Client) -> None:
+    with SyncOpenFgaClient(configure(shared_client, KEY)) as client:
+        store_id = client.create_store(CreateStoreRequest(name="page")).id
+        client.set_store_id(store_id)
+        client.write_authorization_model(WriteAuthorizationModelRequest(**MODEL))
+        client.write_tuples([tuple_of("file:a viewer user:ann")])
+    [lines] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "openfga.md").read_text(), re.DOTALL)
+    url = str(shared_client.base_url).rstrip("/")
+    for shown, tried in {
+        "http://127.0.0.1:8000": url,
+        "document:plan": "file:a",
+        "client.check": "answer = client.check",
+    }.items():
+        assert shown in lines
+        lines = lines.replace(shown, tried)
+    names: dict[str, Any] = {"KEY": KEY, "STORE": store_id}
+
+    exec(lines, names)
+
+    assert names["answer"].allowed is True
