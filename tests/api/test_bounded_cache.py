@@ -7,12 +7,14 @@ import msgspec
 import pytest
 
 from magistrate.api.bounded_cache import BoundedCache
+from magistrate.api.calls import Service
 from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
 from magistrate.api.http.body_cache import MAX_BODY_BYTES, MAX_MEMBER_BYTES, KnownBodies
 from magistrate.api.http.fast_path import MAX_HEAD_BYTES, FastPath
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import FastHead
 from magistrate.api.route_table import ROUTES
+from magistrate.errors import StoreUnavailable
 
 MAX_BYTES = 2_000_000
 DECODER = msgspec.json.Decoder(CheckBody)
@@ -93,8 +95,12 @@ def test_the_worst_bodies_take_no_more_memory_than_they_may(kind: str) -> None:
     assert taken <= MAX_BYTES
 
 
+def find_no_service() -> Service:
+    raise StoreUnavailable("the service is not open yet")
+
+
 def test_the_worst_heads_take_no_more_memory_than_they_may() -> None:
-    fast_path = FastPath(lambda: pytest.fail("not asked"), ROUTES, Ledger(), max_kept_bytes=MAX_BYTES)
+    fast_path = FastPath(find_no_service, ROUTES, Ledger(), max_kept_bytes=MAX_BYTES)
     route = next(iter(fast_path.routes.values()))
 
     tracemalloc.start()
