@@ -83,10 +83,11 @@ def list_rows(value: Any) -> list[Any]:
 
 def test_what_was_rendered_takes_no_memory_afterwards() -> None:
     value = {"code": 200, "result": "Authorized"}
-    render_json(value)
-    before = sys.getallocatedblocks()
 
-    for _ in range(1_000):
-        render_json(value)
+    def measure() -> int:
+        before = sys.getallocatedblocks()
+        for _ in range(1_000):
+            render_json(value)
+        return sys.getallocatedblocks() - before
 
-    assert sys.getallocatedblocks() - before < 100
+    assert min(measure() for _ in range(5)) < 100  # other threads of the process allocate, too

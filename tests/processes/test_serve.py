@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 import magistrate
+from magistrate.commit import COMMIT
 from magistrate.store.sqlite.database import SqliteFile
 from magistrate.wiring.stores import migrate_store
 from tests.api.sockets import connect, head, is_hung_up, read_answer
@@ -290,7 +291,7 @@ def test_help_and_version_show_every_setting() -> None:
             [sys.executable, "-m", "magistrate", *arguments], capture_output=True, text=True, check=True
         ).stdout
 
-    assert output("--version").strip() == f"magistrate, version {magistrate.__version__}"
+    assert output("--version").strip() == f"magistrate, version {magistrate.__version__}, commit {COMMIT}"
     assert "serve" in output("--help")
     assert "--database-url" in output("serve", "--help")
 
