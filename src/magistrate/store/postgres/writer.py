@@ -447,7 +447,7 @@ class GroupWriter:
                 continue
             began_at = time.monotonic()
             # The lock is released at once: what is done with it has to be sent together.
-            await pipeline_of(connection).run([(LOCK_HEAD, bind_store(LOCK_HEAD, self._store, ()))])
+            await pipeline_of(connection).run_alone(LOCK_HEAD, bind_store(LOCK_HEAD, self._store, ()))
             waited += time.monotonic() - began_at
         return None
 
