@@ -1,7 +1,7 @@
 """How stores in use on PostgreSQL learn together whether they have moved: exactly, and with one statement for all."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 
 import psycopg
@@ -17,7 +17,7 @@ from magistrate.store.postgres import heads
 from magistrate.store.postgres.heads import IN_USE_SECONDS, MAX_GAP_SECONDS
 from magistrate.wiring.stores import migrate_store, open_stores
 from tests.conftest import new_database_url
-from tests.databases import run_sql
+from tests.databases import Dump, dump, restore, run_sql
 from tests.running import settings_for
 from tests.store.followed_stores import AGED, Process
 
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.anyio
 
 STAMP = Stamp("ann", 5)
 NAMES = ("first", "second", "third")
+CURRENT_TRANSACTION = "pg_current_xact_id()::text::bigint"
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ async def test_transactions_that_commit_out_of_order_are_never_missed(
     await process.begin()
     database = read_database_url(url)
     assert isinstance(database, PostgresUrl)
-    move = "UPDATE head SET revision = revision + 1, moved = pg_current_xact_id()::text::bigint WHERE store = %s"
+    move = f"UPDATE head SET revision = revision + 1, moved = {CURRENT_TRANSACTION} WHERE store = %s"
     numbers = [stored.number for name in NAMES if (stored := await process.stores.find_store(name)) is not None]
     with (
         psycopg.connect(database.conninfo) as idle,
@@ -178,7 +179,7 @@ async def test_more_stores_that_moved_than_are_listed_all_count_as_moved(
     for names, is_confirmed in ((("second",), True), (("second", "third"), False)):
         stored = [await process.stores.find_store(name) for name in names]
         numbers = ", ".join(str(each.number) for each in stored if each is not None)
-        run_sql(url, f"UPDATE head SET moved = pg_current_xact_id()::text::bigint WHERE store IN ({numbers})")
+        run_sql(url, f"UPDATE head SET moved = {CURRENT_TRANSACTION} WHERE store IN ({numbers})")
         await asyncio.sleep(AGED)
         assert await process.opened[0].confirm_mark(mark) == is_confirmed
 
@@ -205,8 +206,8 @@ async def test_a_database_that_was_restored_confirms_nothing_from_before(
     await process.begin()
     default = process.stores.default
     await put_type(default)
-    for table in ("revision", "head"):
-        run_sql(url, f"UPDATE {table} SET bits = (bits + 1) % 1000 WHERE store = 1")
+    run_sql(url, "UPDATE revision SET bits = (bits + 1) % 1000 WHERE store = 1")
+    run_sql(url, f"UPDATE head SET bits = (bits + 1) % 1000, moved = {CURRENT_TRANSACTION} WHERE store = 1")
     mark = process.opened[0].mark()
     await asyncio.sleep(AGED)
     assert await process.opened[0].confirm_mark(mark)
@@ -237,6 +238,58 @@ async def test_a_restore_that_took_back_another_store_confirms_nothing_from_befo
     await process.stores.list_moved(since)
 
     assert not await process.opened[0].confirm_mark(mark)
+
+
+def replace_rows(url: str, backup: Dump) -> None:
+    """As `pg_restore --data-only` does after the tables were emptied."""
+    run_sql(url, "TRUNCATE head")
+    restore(url, backup)
+
+
+@pytest.mark.parametrize("restoring", [restore, replace_rows])
+async def test_rows_that_were_restored_in_place_are_noticed(
+    processes: tuple[Process, Process], url: str, restoring: Callable[[str, Dump], None]
+) -> None:
+    """The transactions that the rows name are those from before."""
+    process, other = processes
+    backup = dump(url)
+    await put(other.opened[0], "lost")
+    await process.begin()
+    marks = [store.mark() for store in process.opened]
+
+    restoring(url, backup)
+    await asyncio.sleep(AGED)
+
+    confirmed = [await store.confirm_mark(mark) for store, mark in zip(process.opened, marks, strict=True)]
+    later = [store.mark() for store in process.opened]
+    await asyncio.sleep(AGED)
+    assert confirmed == [False] * 3
+    assert await process.opened[0].confirm_mark(later[0])
+
+
+async def test_a_head_that_was_brought_back_to_an_own_write_has_moved(
+    processes: tuple[Process, Process], url: str
+) -> None:
+    process, other = processes
+    first = process.opened[0]
+    await process.begin()
+    await put(first, "kept")
+    kept = await first.identify(await first.check())
+    await put(other.opened[0], "lost")
+    await asyncio.sleep(AGED)
+    await process.begin()
+    await first.list_warrant_changes(kept, 100)
+    mark = first.mark()
+    await asyncio.sleep(AGED)
+    assert await first.confirm_mark(mark)
+    stored = await other.stores.find_store("first")
+    assert stored is not None
+    moved = f"revision = {kept.revision}, bits = {kept.bits}, moved = {CURRENT_TRANSACTION}"
+    run_sql(url, f"DELETE FROM revision WHERE store = {stored.number} AND revision > {kept.revision}")
+    run_sql(url, f"UPDATE head SET {moved} WHERE store = {stored.number}")
+    await asyncio.sleep(AGED)
+
+    assert not await first.confirm_mark(mark)
 
 
 async def put_type(store: Store) -> None:

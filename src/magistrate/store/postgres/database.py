@@ -120,7 +120,7 @@ class PostgresDatabase:
         self.server = server
         self._store = store
         self._heads = server.heads
-        self._head = server.heads.open_head(store)
+        self._head = server.heads.open_head(store, self.known)
         self._writer = server.open_writer(store, self.known, self._head)
         self.known.call_on_change(server.heads.begin_anew)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import structlog
 
 from magistrate.errors import MagistrateError
-from magistrate.store.contract.revisions import NOTHING_WRITTEN, Mark, RevisionId
+from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions, Mark, RevisionId
 from magistrate.store.database import Rows
 from magistrate.store.leadership import Leadership
 from magistrate.store.postgres.shared_heads import WANTED_SECONDS, MovedHead, SharedHeads
@@ -46,11 +46,12 @@ ReadRows = Callable[[str, tuple[Parameter, ...]], Awaitable[Rows]]
 class FollowedHead:
     """Holds what is known of the head of one store: since the monotonic time `moved_at`, no other process has moved it
     up to the last statement (HeadFollower.read_at), or up to `read_at`, if that is later, as another process of this
-    machine knows."""
+    machine knows. `revisions` are those that this process has seen."""
 
-    __slots__ = ("is_fed", "moved_at", "read_at", "taken_at", "written", "written_at")
+    __slots__ = ("is_fed", "moved_at", "read_at", "revisions", "taken_at", "written", "written_at")
 
-    def __init__(self) -> None:
+    def __init__(self, revisions: KnownRevisions) -> None:
+        self.revisions = revisions
         self.moved_at = time.monotonic()
         self.read_at = self.taken_at = 0.0
         self.is_fed = False
@@ -61,6 +62,12 @@ class FollowedHead:
     def note_write(self, written: RevisionId, mark: Mark) -> None:
         """Notes what this process has written, and a mark that was taken while nobody else could write."""
         self.written, self.written_at = written, mark[0]
+
+    def is_own(self, revision: int | None, bits: int | None) -> bool:
+        """Returns whether a head at this revision was moved there by this process. It was not if this process has seen
+        a later revision: then a restore has brought it back."""
+        is_newest = self.revisions.newest == self.written and self.revisions.unlinked is None
+        return is_newest and self.written == (revision, bits)
 
 
 class Sharing(NamedTuple):
@@ -95,10 +102,10 @@ class HeadFollower:
         self._user, self._used_at, self._other_used_at = 0, -inf, -inf
         """Are the store that was followed last, the time of that, and the last time at which another one was."""
 
-    def open_head(self, store: int) -> FollowedHead:
+    def open_head(self, store: int, revisions: KnownRevisions) -> FollowedHead:
         """Returns what is known of the head of a store, from now on in place of what was returned before."""
         self.release_head(store)
-        head = self._heads[store] = FollowedHead()
+        head = self._heads[store] = FollowedHead(revisions)
         return head
 
     def release_head(self, store: int) -> None:
@@ -168,7 +175,7 @@ class HeadFollower:
             return False
         times, moved = followed
         if times.read_at > head.read_at:
-            is_own = moved.moved_at > 0 and head.written == (moved.revision, moved.bits)
+            is_own = moved.moved_at > 0 and head.is_own(moved.revision, moved.bits)
             moved_at = max(times.begun_at, head.written_at if is_own else moved.moved_at)
             head.moved_at, head.read_at = max(head.moved_at, moved_at), times.read_at
         return head.taken_at - times.read_at < FED_SECONDS
@@ -223,8 +230,8 @@ class HeadFollower:
         received_at = time.monotonic()
         for _, _, store, revision, bits in rows:  # without any, there is one row without a store
             if (head := self._heads.get(store)) is not None:
-                is_own = head.written == (revision, bits)
-                head.moved_at = head.written_at if is_own else received_at
+                moved_at = head.written_at if head.is_own(revision, bits) else received_at
+                head.moved_at = max(head.moved_at, moved_at)
             if store is not None and self.sharing is not None:
                 self._unshared.append((store, MovedHead(received_at, revision or -1, bits or 0)))
 

@@ -57,8 +57,12 @@ FIRST_MOVED = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 END_OF_MOVED = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
 """Is not reached by any change that is seen. Rows of a dump of another server may be beyond: their changes are old."""
 FOLLOW_HEADS = """
-SELECT pg_current_snapshot()::text, concat(pg_postmaster_start_time(), pg_is_in_recovery()), h.*
+SELECT pg_current_snapshot()::text,
+    concat_ws(' ', pg_postmaster_start_time(), pg_is_in_recovery(), pg_relation_filenode('head'), d.restored_by), h.*
 FROM (SELECT 1) one LEFT JOIN (
+    SELECT CASE WHEN xmin::text::bigint <> moved % 4294967296 THEN xmin::text END AS restored_by
+    FROM head WHERE store = 1
+) d ON true LEFT JOIN (
     SELECT store, CASE WHEN deleted_at IS NULL THEN revision END, bits FROM head
     WHERE moved >= pg_snapshot_xmin(?::pg_snapshot)::text::bigint
         AND (pg_is_in_recovery() OR NOT pg_visible_in_snapshot(moved::text::xid8, ?::pg_snapshot))
@@ -66,7 +70,8 @@ FROM (SELECT 1) one LEFT JOIN (
 ) h ON true"""
 """Lists the heads that were moved by transactions which an earlier snapshot does not see; none for NULL. The snapshots
 of a standby do not name the transactions that are running, so all from the oldest of these on are listed there; and one
-that is promoted counts as another server."""
+that is promoted counts as another server. So does one whose rows were restored in place, with the numbers of former
+transactions in `moved`: in another file, or by a transaction that is not the one in the row of `default`."""
 READ_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 HAS_MIGRATIONS = "SELECT to_regclass(quote_ident(current_schema()) || '.migration') IS NOT NULL"
 """Looks where the table would be created: IF NOT EXISTS alone demands the privilege to create it even if it exists.
