@@ -1,9 +1,10 @@
 """As much of curl as the READMEs use, for machines without it: curl -s [-X METHOD] [-H HEADER]...
-[-d BODY | --json BODY] URL."""
+[-d BODY | -d @FILE | --json BODY] URL."""
 
 import sys
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 
 def main(arguments: list[str]) -> None:
@@ -16,7 +17,8 @@ def main(arguments: list[str]) -> None:
         elif word == "-X":
             method = next(words)
         elif word in {"-d", "--json"}:
-            body = next(words).encode()
+            given = next(words)
+            body = Path(given[1:]).read_bytes() if given.startswith("@") else given.encode()
             headers |= {"Content-Type": "application/json"} if word == "--json" else {}
         elif word != "-s":
             url = word

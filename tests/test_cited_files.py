@@ -29,6 +29,7 @@ FOLDER = re.compile(r"`([\w.-]+)(/[\w./-]*)`")
 OTHERS = {
     "sitecustomize.py": "a file that Python looks for",
     "access_model.py": "what a command of docs/models.md writes",
+    "keto_tuples.py": "what a reader of docs/coming-from-keto.md saves",
 }
 """Names files that are no part of the repository, with the reason."""
 

@@ -41,12 +41,15 @@ PAGES = ("*.md", "docs/**/*.md", "examples/*/*.md", "clients/*/*.md")
 DOCUMENTS = sorted(path for pages in PAGES for path in ROOT.glob(pages))
 
 EVENT_ID = re.compile(r"\b[\w-]{36}(?![\w-])")
+STORE_ID = re.compile(r"\b(01[0-9A-HJKMNP-TV-Z]{24}|STORE)\b")
+"""Stands for the store that a command before has made."""
 CHANGING = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uuid>"),
     (re.compile(r'(Cursor":")[\w-]+'), r"\1<cursor>"),
     (re.compile(r'("token":")[\w.-]+'), r"\1<token>"),
-    (re.compile(r" in [0-9.]+ s \(\d+ lines/s\)"), " in <n> s"),
+    (re.compile(r" in [0-9.]+ s( \(\d+ lines/s\))?"), " in <n> s"),
+    (re.compile(r'("(authorization_model_id|warrant_token)":")[\w.-]+'), r"\1<id>"),
     (re.compile(r"took (\d+|less than 1) ms"), "took <n> ms"),
     (re.compile(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b"), "<ulid>"),
     (EVENT_ID, "<id of an event>"),
@@ -74,10 +77,27 @@ TRIED = {
     "docs/model-testing.md": 2,
     "docs/tutorial.md": 7,
     "docs/stores.md": 6,
+    "docs/coming-from-warrant.md": 5,
+    "docs/coming-from-workos.md": 4,
+    "docs/coming-from-openfga.md": 11,
+    "docs/coming-from-spicedb.md": 6,
+    "docs/coming-from-keto.md": 6,
 }
 """Documents whose commands are run, and how many there are at least."""
-EXAMPLE_OF_DOCUMENT = {"docs/agents.md": "agents", "docs/authzen.md": "authzen", "docs/tutorial.md": None}
+EXAMPLE_OF_DOCUMENT = {
+    "docs/agents.md": "agents",
+    "docs/authzen.md": "authzen",
+    "docs/tutorial.md": None,
+    "docs/coming-from-workos.md": None,
+    "docs/coming-from-openfga.md": None,
+    "docs/coming-from-spicedb.md": None,
+    "docs/coming-from-keto.md": None,
+}
 """Documents whose commands need another example than `document-sharing`, or none."""
+TYPED = ("curl", "printf", "python3", "./run magistrate", "MAGISTRATE_WARRANT_API_KEY=")
+"""How commands begin that are run: all others begin to serve, or set the key."""
+SERVERS = ("http://127.0.0.1:8000", "http://127.0.0.1:8001", "http://127.0.0.1:8080")
+"""What documents call the service, a service beside it, and a server that is moved from: the tests have one for all."""
 OF_THE_PAST = ("docs/history.md", "docs/difference.md")
 """Documents whose commands look back on what `write_history` writes."""
 
@@ -86,15 +106,17 @@ def shown_commands(document: str) -> list[tuple[str, str]]:
     """Each command of a document that talks to the service, with the output shown."""
     blocks = re.findall(r"```console\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
     pairs = [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
-    return [
-        (command, output) for command, output in pairs if command.startswith(("curl", "printf", "./run magistrate"))
-    ]
+    return [(command, output) for command, output in pairs if command.startswith(TYPED)]
 
 
 def write_shown_files(document: str, folder: Path) -> None:
-    """Writes the files that a document says to save: those whose first line is a comment with the name."""
-    for name, content in re.findall(r"```\w+\n((?:#|//) [\w.-]+\n)(.*?)```", (ROOT / document).read_text(), re.DOTALL):
+    """Writes the files that a document says to save: those whose first line is a comment with the name, and JSON, which
+    has no comments, whose name ends the sentence before it."""
+    text = (ROOT / document).read_text()
+    for name, content in re.findall(r"```\w+\n((?:#|//) [\w.-]+\n)(.*?)```", text, re.DOTALL):
         (folder / name.split()[1]).write_text(name + content)
+    for name, content in re.findall(r"`([\w.-]+\.json)`:\n\n```json\n(.*?)```", text, re.DOTALL):
+        (folder / name).write_text(content)
 
 
 INTERNS = NewWarrant(
@@ -151,6 +173,7 @@ def test_the_commands_of_a_document_answer_what_it_shows(
     write_shown_files(document, tmp_path)
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAGISTRATE_API_KEY": KEY}
     path |= {"MAGISTRATE_DATABASE_URL": database_url}  # of commands that open the database themselves
+    path |= {"FGA_API_TOKEN": KEY}
     settings = settings_for(database_url, retention_hours=87_600)
     migrate_store(settings)
     if document in OF_THE_PAST:
@@ -159,17 +182,21 @@ def test_the_commands_of_a_document_answer_what_it_shows(
         example = EXAMPLE_OF_DOCUMENT.get(document, "document-sharing")
         asyncio.run(prepare_store(settings, None if example is None else read_example(example)))
     answered: list[tuple[str, str]] = []
-    session_token = event_id = ""
+    session_token = event_id = store_id = ""
 
     with running_service(settings) as url:
         for command, output in shown_commands(document):
-            typed = command.replace("http://127.0.0.1:8000", url).replace("./run magistrate", "magistrate")
-            typed = EVENT_ID.sub(event_id, typed)
+            typed = command.replace("./run magistrate", "magistrate")
+            for server in SERVERS:
+                typed = typed.replace(server, url)
+            typed = EVENT_ID.sub(event_id, STORE_ID.sub(store_id, typed))
             environment = os.environ | path | {"MAGISTRATE_SERVER": url, "SESSION_TOKEN": session_token}
             ran = subprocess.run(["sh", "-c", typed], cwd=tmp_path, env=environment, capture_output=True, text=True)
             answered.append((settled(output).strip(), settled(ran.stdout).strip()))
             if made := re.search(r'{"token":"([^"]+)"}', ran.stdout):
                 session_token = made[1]
+            if made := re.search(r'"id":"([0-9A-Z]{26})"', ran.stdout):
+                store_id = made[1]
             if listed := EVENT_ID.findall(ran.stdout):
                 event_id = listed[-1]
 
