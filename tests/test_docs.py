@@ -50,6 +50,7 @@ CHANGING = [
     (re.compile(r'("token":")[\w.-]+'), r"\1<token>"),
     (re.compile(r" in [0-9.]+ s( \(\d+ lines/s\))?"), " in <n> s"),
     (re.compile(r'("(authorization_model_id|warrant_token)":")[\w.-]+'), r"\1<id>"),
+    (re.compile(r"(planned at|now at token) [\w-]+"), r"\1 <token>"),
     (re.compile(r"took (\d+|less than 1) ms"), "took <n> ms"),
     (re.compile(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b"), "<ulid>"),
     (EVENT_ID, "<id of an event>"),
@@ -82,6 +83,7 @@ TRIED = {
     "docs/coming-from-openfga.md": 11,
     "docs/coming-from-spicedb.md": 6,
     "docs/coming-from-keto.md": 6,
+    "docs/asked-for-elsewhere.md": 15,
 }
 """Documents whose commands are run, and how many there are at least."""
 EXAMPLE_OF_DOCUMENT = {
@@ -98,7 +100,7 @@ TYPED = ("curl", "printf", "python3", "./run magistrate", "MAGISTRATE_WARRANT_AP
 """How commands begin that are run: all others begin to serve, or set the key."""
 SERVERS = ("http://127.0.0.1:8000", "http://127.0.0.1:8001", "http://127.0.0.1:8080")
 """What documents call the service, a service beside it, and a server that is moved from: the tests have one for all."""
-OF_THE_PAST = ("docs/history.md", "docs/difference.md")
+OF_THE_PAST = ("docs/history.md", "docs/difference.md", "docs/asked-for-elsewhere.md")
 """Documents whose commands look back on what `write_history` writes."""
 
 
