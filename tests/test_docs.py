@@ -270,6 +270,22 @@ def is_page(page: str, anchor: str) -> bool:
     return document.exists() and (not anchor or anchor in anchors_of(document))
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_tests_that_documents_cite_exist(document: Path) -> None:
+    cited = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", document.read_text())
+
+    assert [
+        (file, name) for file, name in cited if name and not re.search(rf"def {name}\b", (ROOT / file).read_text())
+    ] == []
+
+
+def test_the_threat_model_has_a_test_for_each_threat() -> None:
+    rows = re.findall(r"^\| (?!attacker|-).*", (ROOT / "docs" / "threat-model.md").read_text(), re.MULTILINE)
+
+    assert len(rows) >= 50
+    assert [row for row in rows if not re.search(r"`tests/[\w/]+\.py::test_\w+` \|$", row)] == []
+
+
 def test_citations_of_documents_and_decisions_resolve() -> None:
     unresolved = {path.relative_to(ROOT): unresolved_citations(path.read_text()) for path in SOURCES}
 
