@@ -167,6 +167,11 @@ class Walk:
             if cached is not None:
                 self.work.spend(1)
                 return cached[0]
+        return self.decide_anew(check)
+
+    def decide_anew(self, check: Check) -> Decision | Undecided:
+        """Does what `decide` does, for a check whose decision is known not to be cached."""
+        decisions = self._decisions
         try:
             decision = self._decide(check)
         except CheckpointNeeded:

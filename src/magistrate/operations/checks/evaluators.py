@@ -140,9 +140,20 @@ class Moment(msgspec.Struct, frozen=True):
             release_run(run)
 
 
+def begin_walk(graph: Graph, batch: CheckBatch, work: Work) -> Walk:
+    """Returns what decides the checks of a batch from a graph, at its revision. Raises InvalidParameter for a
+    contextual warrant that could not be written, BudgetExceeded."""
+    contextual, shares = batch.contextual, len(batch.checks) > 1
+    if contextual is None:
+        return Walk(CachedEntries(graph), batch.now, work, shares=shares, decisions=graph.decisions)
+    contextual.require_defined(graph.model)
+    work.spend(contextual.overlay.size)
+    return Walk(OverlaidEntries(graph, batch.now, contextual.overlay), batch.now, work, shares=shares)
+
+
 class GraphRounds:
-    """Represents the rounds on one graph at one revision. The first has begun; `missing` collects what this round has
-    to have read. Raises InvalidParameter for a contextual warrant that could not be written, BudgetExceeded."""
+    """Represents the rounds on one graph at one revision. The first has begun: `walk` has decided the first checks, and
+    if `is_missing` misses something for the next one. `missing` collects what this round has to have read."""
 
     __slots__ = (
         "_batch",
@@ -155,31 +166,25 @@ class GraphRounds:
         "_outcome",
         "_revision",
         "_walk",
-        "_work",
         "missing",
     )
 
-    def __init__(self, graph: Graph, batch: CheckBatch, work: Work) -> None:
+    def __init__(
+        self, graph: Graph, batch: CheckBatch, walk: Walk, decided: Sequence[Decision], is_missing: bool = False
+    ) -> None:
         self._graph = graph
         self._revision = graph.revision
         self._model = graph.model
         self._batch = batch
-        self._work = work
-        self._decisions: list[Decision | None] = [None] * len(batch.checks)
+        self._walk = walk
+        self._decisions: list[Decision | None] = [*decided, *[None] * (len(batch.checks) - len(decided))]
         self._outcome: list[Decision] = []
         """Holds the decisions before the first that is open, as far as `outcome` has looked."""
         self._blockers: dict[int, OpenWalk] = {}
         """Holds the walks, by the places of other checks, that alone keep these checks open."""
-        if batch.contextual is not None:
-            batch.contextual.require_defined(graph.model)
-            work.spend(batch.contextual.overlay.size)
-        shares, contextual = len(batch.checks) > 1, batch.contextual
-        if contextual is None:
-            self._walk = Walk(CachedEntries(graph), batch.now, work, shares=shares, decisions=graph.decisions)
-        else:
-            entries = OverlaidEntries(graph, batch.now, contextual.overlay)
-            self._walk = Walk(entries, batch.now, work, shares=shares)
-        self._collect(list(range(len(batch.checks))))
+        self._collect(list(range(len(decided) + is_missing, len(batch.checks))))
+        if is_missing:
+            self._leave_open(len(decided))
 
     def is_at(self, graph: Graph) -> bool:
         """Returns whether the decisions so far still hold for this graph; if not, they have to be made again."""
@@ -198,10 +203,14 @@ class GraphRounds:
         self._open: list[int] = []
         """Holds the places of the checks that this round could not decide, in their order."""
 
-    def walk(self, stops_when_open: bool = False) -> Undecided | None:
-        """Walks for one time slice, and returns None if the round is complete. With `stops_when_open`, the time slice
-        ends at the first check that misses something. Raises BudgetExceeded."""
-        walk, work, places, batch = self._walk, self._work, self._left, self._batch
+    def _leave_open(self, place: int) -> None:
+        self._open.append(place)  # the other checks still collect what they miss
+        if self._walk.blocker is not None:
+            self._blockers[place] = self._walk.blocker
+
+    def walk(self) -> Undecided | None:
+        """Walks for one time slice, and returns None if the round is complete. Raises BudgetExceeded."""
+        walk, work, places, batch = self._walk, self._walk.work, self._left, self._batch
         work.pass_checkpoint()
         while places:
             if work.needs_checkpoint:
@@ -217,11 +226,7 @@ class GraphRounds:
                 return decision
             places.pop()
             if isinstance(decision, Undecided):
-                self._open.append(place)  # the other checks still collect what they miss
-                if walk.blocker is not None:
-                    self._blockers[place] = walk.blocker
-                if stops_when_open:
-                    return decision
+                self._leave_open(place)
                 continue
             self._decisions[place] = decision
             if not self._open and decision.is_authorized is batch.stop_at:
@@ -252,15 +257,25 @@ class CachedWalks:
         self._rounds: GraphRounds | None = None
 
     def decide_at_once(self, graph: Graph, batch: CheckBatch) -> Decisions | None:
-        """Returns the decisions if this graph has all they need, otherwise None."""
-        rounds = self._rounds = GraphRounds(graph, batch, self.work)
+        """Returns the decisions if this graph has all they need, otherwise None. Not all of them are cached as such."""
+        walk, work, stop_at = begin_walk(graph, batch, self.work), self.work, batch.stop_at
+        decide = walk.decide if len(batch.checks) > 1 else walk.decide_anew
+        decided: list[Decision] = []
         try:
-            decided = rounds.outcome() if rounds.walk(stops_when_open=True) is None else None
+            for check in batch.checks:
+                decision = Undecided.PAUSED if work.needs_checkpoint else decide(check)
+                if isinstance(decision, Undecided):  # rounds go on from here
+                    is_missing = decision is Undecided.MISSING
+                    self._rounds = GraphRounds(graph, batch, walk, decided, is_missing=is_missing)
+                    return None
+                decided.append(decision)
+                if decision.is_authorized is stop_at:
+                    break
         except BudgetExceeded:
             return None  # `decide` meets the same again
-        if decided is not None and rounds.missing.groups:
-            self._live.read_ahead(graph, rounds.missing)
-        return decided
+        if walk.missing.groups:
+            self._live.read_ahead(graph, walk.missing)
+        return Snapshot(graph.revision, decided)
 
     async def decide(self, batch: CheckBatch) -> Decisions | None:
         decided = await self._decide(batch)
@@ -277,7 +292,7 @@ class CachedWalks:
             while restarts < MAX_RESTARTS:  # the rounds in between are limited by the work, which each of them adds to
                 graph = await live.follow_to(self._freshness, patterns)
                 if rounds is None or not rounds.is_at(graph):
-                    rounds = GraphRounds(graph, batch, work)
+                    rounds = GraphRounds(graph, batch, begin_walk(graph, batch, work), ())
                     restarts += 1
                 decided = await _complete_round(rounds, graph, work)
                 if decided is Undecided.IMPOSSIBLE:
