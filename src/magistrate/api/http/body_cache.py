@@ -164,10 +164,8 @@ class KnownBodies:
     def _decode_whole(
         self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, is_strict: bool = False
     ) -> Any:
-        value = self.bodies.get((decoder, body)) if len(body) <= MAX_BODY_BYTES else None
-        if value is None:
-            value = decode_body(body, decoder, max_depth, is_strict)
-            self._keep(body, decoder, value)
+        value = decode_body(body, decoder, max_depth, is_strict)
+        self._keep(body, decoder, value)
         return value
 
     def _keep(self, body: bytes, decoder: msgspec.json.Decoder[Any], value: Any) -> None:
@@ -184,7 +182,9 @@ class KnownBodies:
             return None
         try:
             value = self._read_member(parts[1], max_depth, last_member)
-            others = None if value is None else self._decode_whole(parts[0], decoder, max_depth)
+            others = None if value is None else self.bodies.get((decoder, parts[0]))
+            if others is None and value is not None:
+                others = self._decode_whole(parts[0], decoder, max_depth)
             if others is None or getattr(others, "strict", False):
                 return None  # the member may have members that are not known
             return last_member.join(others, value)

@@ -119,6 +119,9 @@ def find_edges(body: bytes) -> tuple[int, int]:
     """Returns where a body begins and ends without the white space around it: twice the same index if there is nothing
     else. It is passed over in pieces, because stripping 8 MiB at once takes 40 ms."""
     start, end = 0, len(body)
+    if end <= PIECE_BYTES:
+        start = end - len(body.lstrip(BLANKS))
+        return start, start + len(body.strip(BLANKS))
     while start < end:
         piece = body[start : start + PIECE_BYTES]
         stripped = piece.lstrip(BLANKS)
