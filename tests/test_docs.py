@@ -65,7 +65,8 @@ def settled(text: str) -> str:
 
 
 TRIED = {
-    "README.md": 10,
+    "README.md": 4,
+    "docs/http.md": 6,
     "docs/explain.md": 8,
     "docs/sessions.md": 4,
     "docs/agents.md": 10,

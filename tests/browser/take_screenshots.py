@@ -23,6 +23,7 @@ PICTURES = ROOT / "docs" / "pictures"
 OF_README = {
     "console-why": ("why", DENIED, ".suggestion .effect", 960),
     "console-model": ("model", {"of": "document#can-read"}, ".graph .chosen", 780),
+    "console-access": ("object", {"name": "user:bob", "group": "because"}, "table", 640),
 }
 """Has the pictures of the README by their names: page, parameters, what is shown once it has loaded, and the height."""
 
