@@ -7,7 +7,7 @@ from magistrate.store.contract.backups import RestoredContents
 from magistrate.store.contract.new_rows import NewModel, NewObjectType, Stamp
 from magistrate.store.contract.openfga import LAST_ULID, StoredOpenFgaModel
 from magistrate.store.contract.store import Store
-from magistrate.store.contract.stores import NewStore, StoreLimits, generate_ulid_after
+from magistrate.store.contract.stores import NewStore, StoreLimits, generate_ulid, generate_ulid_after, read_ulid_time
 from magistrate.wiring.stores import open_stores
 from tests.databases import dump
 from tests.running import settings_for
@@ -117,3 +117,7 @@ def test_ids_that_follow_others_of_the_same_time_are_random() -> None:
     following = {generate_ulid_after(0, last) for _ in range(100)}
     assert len(following) == 100
     assert min(following) > last
+
+
+def test_the_time_of_an_id_is_read_from_it() -> None:
+    assert read_ulid_time(generate_ulid(1_763_683_200_123_456)) == 1_763_683_200_123_000

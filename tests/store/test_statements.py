@@ -13,6 +13,7 @@ OTHERS = {
     "mirror/postgres_target.py": "keeps a table in the database of an application",
     "mirror/sqlite_target.py": "keeps a table in the database of an application",
     "mirror/conditional_access.py": "sorts rows in a temporary database of its own",
+    "operations/openfga/collected_store.py": "collects rows in a temporary database of its own",
     "operations/importing/row_differences.py": "sorts rows in a temporary database of its own",
 }
 

@@ -70,6 +70,17 @@ async def remove_rows(stores: Stores, most: int = 1_000) -> list[int]:
     return removed
 
 
+async def test_a_store_has_the_id_that_is_wanted_unless_another_had_it(stores: Stores) -> None:
+    first = await stores.create(replace(new("one"), wanted_id="01ARZ3NDEKTSV4RRFFQ69G5FAV"))
+    second = await stores.create(replace(new("two"), wanted_id=first.id))
+    await stores.delete(second.number, 7)
+    third = await stores.create(replace(new("three"), wanted_id=second.id))
+
+    assert first.id == "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+    assert len({first.id, second.id, third.id}) == 3
+    assert (await stores.find_store(first.id)) == first
+
+
 async def test_the_store_default_is_there_from_the_beginning(stores: Stores) -> None:
     [stored] = (await stores.list_stores(Slice("name", 100), "")).rows
 

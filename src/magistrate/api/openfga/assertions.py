@@ -68,13 +68,21 @@ async def put_assertions(call: Call[AssertionsBody]) -> Answer[None]:
     if len(bodies) > MAX_ASSERTIONS:
         raise OpenFgaRefusal(TOO_MANY, f"a model has at most {MAX_ASSERTIONS} assertions")
     document = (await ctx.caches.openfga.find(model_id)).document
-    text = msgspec.json.encode([_read_assertion(body, document, ctx.max_context_bytes) for body in bodies])
-    if len(text) > MAX_ASSERTION_BYTES:
-        raise OpenFgaRefusal(TOO_LARGE, f"the assertions of a model have at most {MAX_ASSERTION_BYTES} bytes")
-    written = await ctx.store.put_openfga_assertions(model_id, text.decode())
+    written = await ctx.store.put_openfga_assertions(
+        model_id, render_assertions(bodies, document, ctx.max_context_bytes)
+    )
     if not written.value:
         raise _build_unknown(model_id)
     return Answer(None, written.revision, {MODEL_ID: model_id})
+
+
+def render_assertions(bodies: Sequence[AssertionBody], document: OpenFgaDocument, max_context_bytes: int) -> str:
+    """Returns the assertions of a model as they are stored. Raises OpenFgaRefusal, and InvalidParameter for a context
+    that is too large."""
+    text = msgspec.json.encode([_read_assertion(body, document, max_context_bytes) for body in bodies])
+    if len(text) > MAX_ASSERTION_BYTES:
+        raise OpenFgaRefusal(TOO_LARGE, f"the assertions of a model have at most {MAX_ASSERTION_BYTES} bytes")
+    return text.decode()
 
 
 def _read_assertion(body: AssertionBody, document: OpenFgaDocument, max_context_bytes: int) -> StoredAssertion:

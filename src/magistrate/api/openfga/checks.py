@@ -23,11 +23,9 @@ from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.names import Revision
 from magistrate.engine.openfga.documents import OpenFgaDocument
 from magistrate.engine.openfga.tuples import NamedTupleKey
-from magistrate.engine.openfga.validation import convert_object, convert_user, find_relation, require_user
-from magistrate.engine.subjects import Subject
 from magistrate.errors import BudgetExceeded, HistoryReplaced, MagistrateError, NotFound, OpenFgaRefusal
 from magistrate.operations.checks.check_batch import Decisions
-from magistrate.operations.openfga.checks import NOBODY, UNKNOWN_CONDITION, build_pending, decide_by_document
+from magistrate.operations.openfga.checks import UNKNOWN_CONDITION, build_check, build_pending, decide_by_model
 from magistrate.operations.openfga.documents import UsedModel
 from magistrate.store.contract.new_rows import NewWarrant
 
@@ -156,14 +154,7 @@ async def _answer_later(call: Call[OpenFgaCheckBody], key: NamedTupleKey) -> Ans
 async def _decide(
     call: Call[Any], used: UsedModel, checks: Sequence[Check], contextual: Sequence[NewWarrant]
 ) -> Decisions:
-    """Returns the decisions, all at one revision. If the subject is a userset, there is one check."""
-    ctx, compiled = call.context, used.compiled
-    # A contextual tuple counts instead of a stored one with another condition, which the graph cache cannot do.
-    replaces = bool(contextual) and bool(compiled.document.conditions)
-    if not used.is_live or checks[0].subject.relation or replaces:
-        return await decide_by_document(ctx, compiled, checks, call.freshness, call.origin, contextual)
-    pending = build_pending(ctx, checks, call.freshness, call.origin, contextual)
-    return pending.decide_at_once() or await pending.decide()
+    return await decide_by_model(call.context, used, checks, call.freshness, call.origin, contextual)
 
 
 def _read_decision(decision: Decision) -> bool:
@@ -184,13 +175,7 @@ def _build_check(
     call: Call[Any], document: OpenFgaDocument, key: NamedTupleKey, context: dict[str, Any] | None
 ) -> Check:
     """Returns the check of a model. Raises OpenFgaRefusal."""
-    relation = find_relation(document, key.object.type, key.relation)
-    require_user(document, key.user)
-    subject = convert_user(key.user)
-    if key.user.is_wildcard:
-        subject = Subject(subject.type, NOBODY, "")
-    limit = call.context.max_context_bytes
-    return Check(convert_object(key.object), relation.name, subject, read_context(context, document, limit))
+    return build_check(document, key, read_context(context, document, call.context.max_context_bytes))
 
 
 class _BatchItem(NamedTuple):

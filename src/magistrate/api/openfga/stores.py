@@ -1,7 +1,5 @@
 """Handles the stores of OpenFGA's API (docs/openfga.md#stores)."""
 
-import re
-
 import msgspec
 
 from magistrate.api.calls import Answer, Call
@@ -9,12 +7,11 @@ from magistrate.api.http.json_values import render_time
 from magistrate.api.http.openfga_errors import INVALID, require_ulid
 from magistrate.api.openfga.tokens import read_continuation, read_page_size, write_continuation
 from magistrate.errors import Conflict, NotFound, OpenFgaRefusal
-from magistrate.operations.stores.stores import create_openfga_store, delete_store, list_stores_by_id
+from magistrate.operations.stores.stores import OPENFGA_NAME, create_openfga_store, delete_store, list_stores_by_id
 from magistrate.operations.stores.stores import get_store as get_any_store
 from magistrate.store.contract.openfga import FIRST_ULID
 from magistrate.store.contract.stores import StoredStore
 
-_NAME = re.compile(r"[a-zA-Z0-9 .\-/^_&@]{3,64}")
 _LIST = "stores"
 
 
@@ -48,7 +45,7 @@ class OpenFgaStoresAnswer(msgspec.Struct, frozen=True):
 
 async def create_store(call: Call[OpenFgaStoreBody]) -> Answer[OpenFgaStoreAnswer]:
     name = call.body.name
-    if name is None or not _NAME.fullmatch(name):
+    if name is None or not OPENFGA_NAME.fullmatch(name):
         raise OpenFgaRefusal(INVALID, "name must have 3 to 64 letters a-z or A-Z, digits, blanks or . - / ^ _ & @")
     made = await create_openfga_store(call.context, name, call.actor)
     return Answer(OpenFgaStoreAnswer(*_describe(made.value)), made.revision)

@@ -58,7 +58,8 @@ ProgressCallback = Callable[["Reached"], None]
     "sample",
     metavar="N",
     type=click.IntRange(0, MAX_SAMPLE_SIZE),
-    help=f"with --from-warrant: the number of checks to make on both servers  [default: {SAMPLE_SIZE}]",
+    help="with --from-warrant, and --from-openfga-url with --store: the number of checks to make on both servers  "
+    f"[default: {SAMPLE_SIZE}]",
 )
 @click.option(
     "--differences",
@@ -74,7 +75,8 @@ ProgressCallback = Callable[["Reached"], None]
     "--from-openfga-url",
     "openfga_url",
     metavar="URL",
-    help="import everything from this store of a running OpenFGA, as in http://127.0.0.1:8080/stores/01J...",
+    help="import everything from this store of a running OpenFGA, as in http://127.0.0.1:8080/stores/01J...; with "
+    "--store, make that store, for its API",
 )
 @click.option(
     "--openfga-token",
@@ -119,6 +121,10 @@ def import_command(
     expressed is reported, a line each, and nothing is written unless --leave-out says so; what gets another name is
     printed.
 
+    With --from-openfga-url and --store, make that store, with all models, their ids, assertions and tuples, so that the
+    SDKs of OpenFGA go on with this service; then read all tuples back, and make the same checks on both. The exit code
+    is 2 unless all of it is the same.
+
     With --from-warrant, load everything that a running Warrant server lists, and then compare every row of both sides,
     and the results of the same checks on both. All rows that are refused are reported, and end the import at their
     chunk unless --skip-refused leaves them out. The exit code is 2 unless everything was copied and all checks
@@ -128,13 +134,23 @@ def import_command(
         raise click.UsageError("give either a FILE or --from-openfga-url URL")
     if all(products):
         raise click.UsageError("give either --from-openfga or --from-spicedb")
-    _check_arguments([*paths, *([openfga_url] if openfga_url else [])], any(products), leaves_out, moving)
+    _check_arguments(
+        [*paths, *([openfga_url] if openfga_url else [])],
+        any(products),
+        leaves_out,
+        moving,
+        samples=openfga_url is not None,
+    )
     with report_failures():
         settings, started = read_store_settings(database_url, os.environ, migrate), time.monotonic()
         target = ImportTarget(settings, chunk_lines, read_named_store(store, os.environ))
         import_lines = partial(_import_lines, target)
         reached: Reached | None = None
-        if openfga_url is not None:
+        if openfga_url is not None and target.store:
+            _move_openfga_store(openfga_url, openfga_token, target, moving["sample"], leaves_out=leaves_out)
+        elif openfga_url is not None:
+            if moving["sample"] is not None:
+                raise click.UsageError("--sample goes with --from-openfga-url and --store only")
             reached = _import_openfga_store(openfga_url, openfga_token, import_lines, leaves_out)
         elif any(products):
             product: Product = "spicedb" if from_spicedb else "openfga"
@@ -149,8 +165,11 @@ def import_command(
             echo(_summary(reached, time.monotonic() - started))
 
 
-def _check_arguments(origins: Sequence[str], is_foreign: bool, leaves_out: bool, moving: Mapping[str, Any]) -> None:
-    """Raises click.UsageError for options that do not go together. `origins` are the files and the URL of OpenFGA."""
+def _check_arguments(
+    origins: Sequence[str], is_foreign: bool, leaves_out: bool, moving: Mapping[str, Any], samples: bool
+) -> None:
+    """Raises click.UsageError for options that do not go together. `origins` are the files and the URL of OpenFGA, and
+    `samples` says whether `--sample` goes with them."""
     if bool(origins) == (moving["origin_url"] is not None):
         raise click.UsageError("give either a FILE or --from-warrant URL")
     if len(origins) > 1 and not is_foreign:
@@ -160,6 +179,7 @@ def _check_arguments(origins: Sequence[str], is_foreign: bool, leaves_out: bool,
     if moving["json"] and not origins and not moving["verify_only"]:
         raise click.UsageError("--json goes with --verify-only only")
     unfitting = [name for name, value in moving.items() if value is not None and value is not False]
+    unfitting = [name for name in unfitting if name != "sample" or not samples]
     if origins and unfitting:
         raise click.UsageError(f"--{unfitting[0].replace('_', '-')} goes with --from-warrant only")
 
@@ -201,6 +221,14 @@ def _import_openfga_store(url: str, token: str | None, import_lines: "ImportLine
 
     with connect_openfga(url, token) as read_store:
         return import_foreign(read_store, leaves_out, import_lines)
+
+
+def _move_openfga_store(
+    url: str, token: str | None, target: ImportTarget, sample: int | None, leaves_out: bool
+) -> None:
+    from magistrate.cli.importing.openfga_store import OpenFgaOrigin, move_openfga_store
+
+    move_openfga_store(OpenFgaOrigin(url, token, leaves_out, SAMPLE_SIZE if sample is None else sample), target)
 
 
 def _import_lines(target: ImportTarget, file: BufferedReader) -> "Reached":

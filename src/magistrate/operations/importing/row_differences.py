@@ -78,17 +78,17 @@ class RowDifferences:
             (_digest([kind, *row.identity]), side, kind, _digest_content(row), row.written[:MAX_WRITTEN_CHARACTERS])
             for row in rows
         )
-        with _translate_disk_faults():
+        with translate_disk_faults():
             self._connection.executemany(_INSERT, listed)
 
     def compare(self) -> None:
         """Compares all rows that were added; `list_differing` returns the result."""
-        with _translate_disk_faults():
+        with translate_disk_faults():
             self._connection.execute(_COMPARE)
 
     def list_differing(self, kind: str, max_named: int) -> list[DifferingRows]:
         """Returns the rows of a kind that differ, at most `max_named` of each category by name, in bytewise order."""
-        with _translate_disk_faults():
+        with translate_disk_faults():
             totals = dict(self._connection.execute(_COUNT, (kind,)))
             return [
                 DifferingRows(category, totals[category], [*self._name(kind, category, max_named)])
@@ -108,7 +108,8 @@ CATEGORIES: tuple[Category, ...] = ("missing", "extra", "other")
 
 
 @contextmanager
-def _translate_disk_faults() -> Iterator[None]:
+def translate_disk_faults() -> Iterator[None]:
+    """Raises StoreUnavailable where SQLite has no space for its temporary file."""
     try:
         yield
     except (apsw.FullError, apsw.IOError, apsw.CantOpenError) as error:

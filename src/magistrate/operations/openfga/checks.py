@@ -7,12 +7,15 @@ A userset has what every member of it has, even if it has none, and itself. So t
 exist otherwise, which one contextual warrant makes a member of the userset, and of nothing else. A wildcard has what a
 user of the type has whom no warrant names."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, RelationName
-from magistrate.engine.openfga.tuples import INVALID
+from magistrate.engine.openfga.documents import OpenFgaDocument
+from magistrate.engine.openfga.tuples import INVALID, NamedTupleKey
+from magistrate.engine.openfga.validation import convert_object, convert_user, find_relation, require_user
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.read_ahead import AheadResult
@@ -25,7 +28,7 @@ from magistrate.operations.checks.decision_log import RequestOrigin
 from magistrate.operations.checks.evaluators import Moment, decide_in_order, list_evaluators
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.openfga.documents import USERSET, CompiledDocument, ModelUse
+from magistrate.operations.openfga.documents import USERSET, CompiledDocument, ModelUse, UsedModel
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.store.contract.new_rows import NewWarrant
 
@@ -52,6 +55,34 @@ def build_pending(
     """Returns checks that are decided by the model of the store."""
     added = _date(contextual, ctx.now())
     return PendingChecks(ctx, checks, ALL_NEEDED, freshness, contextual=added, origin=origin)
+
+
+def build_check(document: OpenFgaDocument, key: NamedTupleKey, context: Mapping[str, Any]) -> Check:
+    """Returns the check of a model. Raises OpenFgaRefusal."""
+    relation = find_relation(document, key.object.type, key.relation)
+    require_user(document, key.user)
+    subject = convert_user(key.user)
+    if key.user.is_wildcard:
+        subject = Subject(subject.type, NOBODY, "")
+    return Check(convert_object(key.object), relation.name, subject, context)
+
+
+async def decide_by_model(
+    ctx: Context,
+    used: UsedModel,
+    checks: Sequence[Check],
+    freshness: Freshness,
+    origin: RequestOrigin,
+    contextual: Sequence[NewWarrant],
+) -> Decisions:
+    """Returns the decisions, all at one revision. If the subject is a userset, there is one check."""
+    compiled = used.compiled
+    # A contextual tuple counts instead of a stored one with another condition, which the graph cache cannot do.
+    replaces = bool(contextual) and bool(compiled.document.conditions)
+    if not used.is_live or checks[0].subject.relation or replaces:
+        return await decide_by_document(ctx, compiled, checks, freshness, origin, contextual)
+    pending = build_pending(ctx, checks, freshness, origin, contextual)
+    return pending.decide_at_once() or await pending.decide()
 
 
 async def decide_by_document(

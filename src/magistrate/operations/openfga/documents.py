@@ -215,10 +215,11 @@ class OpenFgaModels:
 
 async def compile_document(stored: StoredOpenFgaModel) -> CompiledDocument:
     """Returns a stored model as it is used."""
-    return await offload(partial(_compile, stored.id, stored.document), COST_OF_A_BYTE * len(stored.document))
+    return await offload(partial(compile_text, stored.id, stored.document), COST_OF_A_BYTE * len(stored.document))
 
 
-def _compile(model_id: str, text: str) -> CompiledDocument:
+def compile_text(model_id: str, text: str) -> CompiledDocument:
+    """Returns the model with this id and text as it is used."""
     document = load_document(text)
     definitions = {of_type.name: render_definition(of_type).decode() for of_type in document.object_types}
     policies = {policy.name: render_policy_definition(policy) for policy in document.policies}

@@ -21,6 +21,8 @@ _SORTS: Mapping[str, Sort[StoredStore]] = {"name": Sort("name", lambda stored: (
 STORE_LIST: ListKind[StoredStore] = ListKind("stores", _SORTS, is_versioned=False)
 
 _NAME = re.compile(r"[a-z0-9-]{1,63}")
+OPENFGA_NAME = re.compile(r"[a-zA-Z0-9 .\-/^_&@]{3,64}")
+"""Matches the names that stores have in the API of OpenFGA."""
 NAME_MESSAGE = "can only contain letters a-z, digits and the character -, at most 63 of them"
 MAX_DESCRIPTION_LENGTH = 1_000
 

@@ -59,6 +59,11 @@ def read_ulid(text: str) -> bytes:
     return number.to_bytes(16, "big")
 
 
+def read_ulid_time(text: str) -> int:
+    """Returns the time of a ULID, which must be well-formed, in microseconds since 1970 UTC."""
+    return (int.from_bytes(read_ulid(text), "big") >> _RANDOM_BITS) * 1_000
+
+
 class StoreLimits(msgspec.Struct, frozen=True, omit_defaults=True):
     """Limits what a store holds, and the requests that it gets; None is no limit."""
 
@@ -120,7 +125,7 @@ read_limits = _LIMITS.decode
 class NewStore:
     """Describes a store to be made. Its model is that of the store with the number `model_of`, if it is given,
     otherwise it has these object types. `actor` and `at` are those of its first revision. Without a `name`, it gets one
-    that is made of its id."""
+    that is made of its id. It has the id `wanted_id` if that is given and no store has it, or had it until just now."""
 
     name: str
     description: str
@@ -130,6 +135,7 @@ class NewStore:
     types: Sequence[NewObjectType] = ()
     model_of: int | None = None
     openfga_name: str | None = None
+    wanted_id: str | None = None
 
 
 class MovedStore(msgspec.Struct, frozen=True):

@@ -34,6 +34,7 @@ from magistrate.store.sql.stores import (
     FIND_NAMED_STORE,
     FIND_STORE,
     FREE_NAME,
+    HAS_ID,
     LAST_NUMBER,
     LIMIT_STORE,
     MAKE_STORE,
@@ -58,7 +59,7 @@ def create_store(head: Revision, new: NewStore) -> Script[StoredStore]:
         yield from _find(new.model_of)
     types, policies = yield from _read_model(new)
     [[(last, last_id)]] = yield Select(LAST_NUMBER, [()])
-    store_id = generate_ulid_after(new.at, last_id)
+    store_id = yield from _choose_id(new, last_id)
     stored = StoredStore(
         last + 1 + secrets.randbelow(MAX_GAP),
         store_id,
@@ -79,6 +80,14 @@ def create_store(head: Revision, new: NewStore) -> Script[StoredStore]:
     effects += [Effect("created", "policy", (name,), after=definition) for name, definition in policies]
     yield Execute(INSERT_CHANGE, build_log_rows(FIRST, 0, effects), NOTHING, store=stored.number)
     return stored
+
+
+def _choose_id(new: NewStore, last_id: str) -> Script[str]:
+    if new.wanted_id is not None:
+        [rows] = yield Select(HAS_ID, [(new.wanted_id,)])
+        if not rows:
+            return new.wanted_id
+    return generate_ulid_after(new.at, last_id)
 
 
 def store_row(stored: StoredStore) -> Row:

@@ -11,6 +11,7 @@ HAS_STORES = "SELECT 1 FROM store LIMIT 1"
 MAKE_STORE = """
 INSERT INTO store (number, id, name, description, cursor_key, created_at, openfga_name) VALUES (?, ?, ?, ?, ?, ?, ?)"""
 LAST_NUMBER = "SELECT (SELECT max(number) FROM store), (SELECT max(id) FROM store)"
+HAS_ID = "SELECT 1 FROM store WHERE id = ?"
 _COLUMNS = """
 s.number, s.id, s.name, s.description, h.limits, s.cursor_key, s.created_at, h.deleted_at, h.warrants, h.objects,
 s.openfga_name"""
