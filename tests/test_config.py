@@ -212,6 +212,20 @@ def test_what_is_no_number_is_refused_and_named(text: str) -> None:
         read_settings({"port": text}, {})
 
 
+def test_commands_find_the_service_by_the_variable_of_client_libraries() -> None:
+    both = {"MAGISTRATE_URL": "http://one", "MAGISTRATE_SERVER": "http://two"}
+
+    assert read_client_settings({}, {"MAGISTRATE_URL": "http://one"}).server == "http://one"
+    assert read_client_settings({}, both).server == "http://two"
+    assert read_client_settings({"server": "http://three"}, both).server == "http://three"
+    with pytest.raises(InvalidSetting, match="MAGISTRATE_URL is empty"):
+        read_client_settings({}, {"MAGISTRATE_URL": " "})
+
+
+def test_a_service_starts_in_the_environment_of_its_clients() -> None:
+    assert read_settings({}, {"MAGISTRATE_URL": "http://one"}) == read_settings({}, {})
+
+
 def test_an_unknown_variable_is_refused() -> None:
     with pytest.raises(InvalidSetting, match="MAGISTRATE_DATABASEURL is not a setting"):
         read_settings({}, {"MAGISTRATE_DATABASEURL": "sqlite:///x.db"})

@@ -266,7 +266,7 @@ def _select_variables(environment: Mapping[str, str]) -> dict[str, str]:
     setting."""
     ignored = find_service_links(environment)
     ours = {name: text for name, text in environment.items() if name.startswith(PREFIX) and name not in ignored}
-    names = {setting.variable for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS)}
+    names = {name for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS) for name in setting.variables}
     for variable in ours:
         if variable not in names:
             raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")
@@ -285,8 +285,8 @@ def _values(
         value = setting.default
         if (text := flags.get(setting.name)) is not None:
             value = setting.read(text, setting.flag)
-        elif setting.variable in environment:
-            value = setting.read(environment[setting.variable], setting.variable)
+        elif variable := next((name for name in setting.variables if name in environment), None):
+            value = setting.read(environment[variable], variable)
         yield setting.name, value
 
 

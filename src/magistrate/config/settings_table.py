@@ -39,6 +39,8 @@ class Setting:
     """Names the environment variable, if it is not made from the name."""
     further_flags: tuple[str, ...] = ()
     """Lists other flags that mean the same."""
+    further_variables: tuple[str, ...] = ()
+    """Lists other environment variables that mean the same, and are read if `variable` is not there."""
 
     @property
     def is_boolean(self) -> bool:
@@ -56,6 +58,10 @@ class Setting:
     @property
     def variable(self) -> str:
         return self.variable_name or PREFIX + self.name.upper()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (self.variable, *self.further_variables)
 
     def read(self, text: str, origin: str) -> Value:
         """Returns the value that a text stands for; `origin` is the flag or variable to name in an InvalidSetting."""
@@ -447,7 +453,13 @@ SETTINGS = tuple(
 STORE_SETTING = Setting("store", "", "the name or id of the store to use; by default that of the API key, or `default`")
 
 CLIENT_SETTINGS = (
-    Setting("server", "http://127.0.0.1:8000", "the URL of the service", further_flags=("--url",)),
+    Setting(
+        "server",
+        "http://127.0.0.1:8000",
+        "the URL of the service; MAGISTRATE_URL, which client libraries read, means the same",
+        further_flags=("--url",),
+        further_variables=("MAGISTRATE_URL",),
+    ),
     Setting("api_key", "", "the API key to send; if there are several, separated by commas, the first is used"),
     STORE_SETTING,
     Setting(

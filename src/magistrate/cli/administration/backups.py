@@ -54,7 +54,7 @@ class Place(NamedTuple):
             raise click.UsageError("give either --url URL or --database-url URL")
         if has_server or has_database or os.environ.get(DATABASE_SETTING.variable):
             return has_server
-        return bool(os.environ.get(SERVER_SETTING.variable))
+        return any(os.environ.get(variable) for variable in SERVER_SETTING.variables)
 
     @contextmanager
     def connect(self) -> Iterator["Client"]:
