@@ -10,6 +10,8 @@ import tomllib
 from pathlib import Path
 
 _PYTHON_VERSION = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)
+_CHART_VERSION = re.compile(r"^version: (\S+)$", re.MULTILINE)
+_APP_VERSION = re.compile(r"^appVersion: (\S+)$", re.MULTILINE)
 _GO_VERSION = re.compile(r'^const Version = "([^"]+)"$', re.MULTILINE)
 
 
@@ -27,8 +29,9 @@ def main(arguments: list[str]) -> str | None:
 
 
 def read_versions(root: Path) -> dict[str, str]:
-    """Returns the version of each package, by the file that says it: of the service, and of every folder of clients
-    that has a manifest of Python, npm or Go. Raises LookupError if one has no version."""
+    """Returns the version of each package, by the file that says it: of the service, of every folder of clients that
+    has a manifest of Python, npm or Go, and of the chart. Raises LookupError if one has no version, or the chart is of
+    another version than the service that it runs."""
     versions: dict[str, str] = {}
     for manifest in (root / "pyproject.toml", *sorted(root.glob("clients/*/pyproject.toml"))):
         path = manifest.parent / tomllib.loads(manifest.read_text())["tool"]["hatch"]["version"]["path"]
@@ -38,6 +41,10 @@ def read_versions(root: Path) -> dict[str, str]:
     for manifest in sorted(root.glob("clients/*/go.mod")):
         path = manifest.parent / "version.go"
         versions[str(path.relative_to(root))] = _find(_GO_VERSION, path)
+    for path in sorted(root.glob("deploy/helm/*/Chart.yaml")):
+        versions[str(path.relative_to(root))] = _find(_CHART_VERSION, path)
+        if _find(_APP_VERSION, path) != _find(_CHART_VERSION, path):
+            raise LookupError(f"version and appVersion of {path} differ")
     return versions
 
 

@@ -23,7 +23,9 @@ PATHS = sorted(
     for path in [*ROOT.glob(f"{folder}/**/*.py"), *ROOT.glob(f"{folder}/**/*.md")]
 )
 PATHS += sorted(ROOT.glob("*.md"))
-FOLDERS = {path.name for parent in (ROOT, PACKAGE) for path in parent.iterdir() if path.is_dir()}
+MADE = {"build", "dist"}
+"""Names folders that commands make, and that may be there or not."""
+FOLDERS = {path.name for parent in (ROOT, PACKAGE) for path in parent.iterdir() if path.is_dir()} - MADE
 FILE = re.compile(r"(?<![\w./{}<>*-])((?:[\w.-]+/)*[A-Za-z_][\w-]*\.py)\b")
 FOLDER = re.compile(r"`([\w.-]+)(/[\w./-]*)`")
 OTHERS = {

@@ -43,6 +43,6 @@ def test_the_command_says_its_version_and_commit() -> None:
 
 
 def test_builds_of_a_release_write_the_file() -> None:
-    for path in ("Dockerfile", ".github/workflows/release.yml"):
-        assert "> src/magistrate/commit.txt" in (ROOT / path).read_text()
+    assert "> src/magistrate/commit.txt" in (ROOT / "Dockerfile").read_text()
+    assert 'Path("src/magistrate/commit.txt").write_text' in (ROOT / "deploy/release.py").read_text()
     assert 'artifacts = ["src/magistrate/commit.txt"]' in (ROOT / "pyproject.toml").read_text()

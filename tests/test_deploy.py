@@ -87,16 +87,62 @@ def test_the_image_has_two_stages_and_is_run_by_an_ordinary_user() -> None:
     assert "ADD" not in {name for name, _ in instructions()}
 
 
-def test_a_release_is_built_from_a_base_by_its_digest() -> None:
-    """The digest is that of the day of the release, so none stands in the repository."""
-    base = dict(rest.split("=", 1) for name, rest in instructions() if name == "ARG" and "=" in rest)["BASE"]
-    steps = read_workflow(ROOT / ".github/workflows/release.yml")["jobs"]["image"]["steps"]
-    [build] = [step["run"] for step in steps if "docker build" in step.get("run", "")]
+def run_image_script(folder: Path, *arguments: str | Path, digest: str) -> tuple[int, list[str]]:
+    """Returns the exit code of deploy/image.sh, and the commands that it gives to `docker`, which says this digest."""
+    (folder / "docker").write_text(f"""#!/bin/sh
+echo "docker $*" >> {folder}/commands
+case "$*" in
+    *imagetools*) echo "{digest}" ;;
+    *State.Health*) echo healthy ;;
+    "run "*) echo container ;;
+    *--metadata-file*) echo '{{"containerimage.digest": "{PUSHED}"}}' > {folder}/digest.json ;;
+esac
+""")
+    (folder / "docker").chmod(0o755)
+    environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "COMMIT": "4b825dc"}
+    ran = subprocess.run([ROOT / "deploy/image.sh", *arguments], cwd=folder, env=environment, capture_output=True)
+    return ran.returncode, (folder / "commands").read_text().splitlines()
 
-    assert re.fullmatch(r"python:3\.\d+-slim-bookworm", base)
+
+BASE = dict(rest.split("=", 1) for name, rest in instructions() if name == "ARG" and "=" in rest)["BASE"]
+FOUND, PUSHED = f"sha256:{'0f' * 32}", f"sha256:{'1e' * 32}"
+
+
+def test_a_release_is_built_from_a_base_by_its_digest(tmp_path: Path) -> None:
+    """The digest is that of the day of the release, so none stands in the repository."""
+    code, [asked, built] = run_image_script(tmp_path, "archive", "magistrate:1.2.3", tmp_path / "file", digest=FOUND)
+
+    assert code == 0
+    assert re.fullmatch(r"python:3\.\d+-slim-bookworm", BASE)
     assert [rest.split()[0] for name, rest in instructions() if name == "FROM"] == ["${BASE}", "${BASE}"]
-    assert "base=$(docker inspect --format '{{index .RepoDigests 0}}' \"$tag\")" in build
-    assert 'docker build --build-arg "BASE=$base"' in build
+    assert asked.endswith(f" {BASE}")
+    assert f"--build-arg BASE={BASE}@{FOUND} " in built
+    assert "--build-arg COMMIT=4b825dc " in built
+
+
+def test_no_image_is_built_from_a_base_without_a_digest(tmp_path: Path) -> None:
+    code, commands = run_image_script(tmp_path, "archive", "magistrate:1.2.3", tmp_path / "file", digest="<no value>")
+
+    assert code == 1
+    assert len(commands) == 1
+
+
+def test_an_image_of_a_release_is_for_two_architectures_with_its_bill_of_materials(tmp_path: Path) -> None:
+    code, [_, built] = run_image_script(tmp_path, "push", "ghcr.io/a/b:1.2.3", tmp_path / "digest", digest=FOUND)
+
+    assert code == 0
+    for option in ("--platform linux/amd64,linux/arm64", "--sbom=true", "--provenance=mode=max", "--push"):
+        assert f" {option} " in built
+    assert (tmp_path / "digest").read_text() == f"{PUSHED}\n"
+
+
+def test_an_image_is_tried_with_a_root_that_cannot_be_written(tmp_path: Path) -> None:
+    code, commands = run_image_script(tmp_path, "try", "magistrate:tried", digest=FOUND)
+
+    assert code == 0
+    assert " --load " in commands[1]
+    assert commands[2].startswith("docker run --detach --read-only --tmpfs /tmp --cap-drop ALL ")
+    assert commands[-1] == "docker rm --force container"
 
 
 def test_what_the_image_is_built_from_is_there_and_not_ignored() -> None:
@@ -291,12 +337,14 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"), key=str)
 def test_a_workflow_runs_what_exists(path: Path) -> None:
     workflow = read_workflow(path)
     jobs = workflow["jobs"]
-    steps = [step for job in jobs.values() for step in job["steps"]]
+    steps = [step for job in jobs.values() for step in job.get("steps", [])]
     commands = "\n".join(step["run"] for step in steps if "run" in step)
 
     assert workflow["permissions"] == {"contents": "read"}
-    for named in re.findall(r"(?:\./|python )((?:run|deploy)[\w/.-]*)", commands):
-        assert (ROOT / named).exists(), named
+    for named in re.findall(r"(?:\./|python )((?:run|deploy)[\w/.-]*)|^ *(deploy/[\w/.-]*)", commands, re.MULTILINE):
+        assert (ROOT / "".join(named)).exists(), named
+    for called in [job["uses"] for job in jobs.values() if "uses" in job]:
+        assert "workflow_call" in read_workflow(ROOT / called)["True"]
     for name, job in jobs.items():
         assert {*([job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", []))} <= {*jobs} - {name}
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"]) for step in steps if "uses" in step)
