@@ -2,6 +2,6 @@ module documents.example
 
 go 1.23
 
-require magistrate.example/clients/go v0.1.0
+require magistrate.example/clients/go v1.0.0
 
 replace magistrate.example/clients/go => ../../clients/go

@@ -1,3 +1,3 @@
 """Magistrate: a self-hosted fine-grained authorization service."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

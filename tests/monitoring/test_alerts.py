@@ -157,7 +157,7 @@ CASES = {
     ),
     "MagistrateVersionsDiffer": Case(
         {
-            **counted("magistrate_build_info", "1x80", version="0.1.0"),
+            **counted("magistrate_build_info", "1x80", version="1.0.0"),
             'magistrate_build_info{instance="b",version="0.2.0"}': "1x80",
         },
         30,

@@ -1,3 +1,3 @@
 """Holds the version, which is that of the service that this client was released with."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
