@@ -67,6 +67,7 @@ def settled(text: str) -> str:
 TRIED = {
     "README.md": 4,
     "docs/http.md": 6,
+    "docs/query-language.md": 1,
     "docs/explain.md": 8,
     "docs/sessions.md": 4,
     "docs/agents.md": 10,
@@ -98,7 +99,9 @@ EXAMPLE_OF_DOCUMENT = {
 }
 """Documents whose commands need another example than `document-sharing`, or none."""
 TYPED = ("curl", "printf", "python3", "./run magistrate", "MAGISTRATE_WARRANT_API_KEY=")
-"""How commands begin that are run: all others begin to serve, or set the key."""
+"""How commands begin that are run."""
+NOT_TYPED = ("./run serve", "magistrate serve", "magistrate mcp", "export ", "pip install ", "(umask ")
+"""How the others begin: they begin to serve, set what the tests set themselves, or change the machine."""
 SERVERS = ("http://127.0.0.1:8000", "http://127.0.0.1:8001", "http://127.0.0.1:8080")
 """What documents call the service, a service beside it, and a server that is moved from: the tests have one for all."""
 OF_THE_PAST = ("docs/history.md", "docs/difference.md", "docs/asked-for-elsewhere.md")
@@ -109,6 +112,7 @@ def shown_commands(document: str) -> list[tuple[str, str]]:
     """Each command of a document that talks to the service, with the output shown."""
     blocks = re.findall(r"```console\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
     pairs = [pair for block in blocks for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)]
+    assert [command for command, _ in pairs if not command.startswith((*TYPED, *NOT_TYPED))] == []
     return [(command, output) for command, output in pairs if command.startswith(TYPED)]
 
 
