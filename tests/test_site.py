@@ -9,9 +9,11 @@ import threading
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import anyio
 import pytest
@@ -82,6 +84,14 @@ def test_examples_stay_as_they_are(pages: Path) -> None:
         assert fences.findall((pages / name).read_text()) == fences.findall((ROOT / "docs" / name).read_text())
 
 
+def test_a_broken_link_of_a_built_page_is_found(tmp_path: Path) -> None:
+    (tmp_path / "there.html").write_text('<h1 id="there">There</h1><a href="https://example.com/">away</a>')
+    links = ("there.html#there", "there.html#here", "nowhere.html")
+    (tmp_path / "index.html").write_text("".join(f'<a href="{link}">x</a>' for link in links))
+
+    assert [*find_broken_links(tmp_path)] == [("index.html", "there.html#here"), ("index.html", "nowhere.html")]
+
+
 def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
     (tmp_path / "deploy").mkdir()
     shutil.copy(ROOT / "deploy" / "site_pages.py", tmp_path / "deploy")
@@ -107,14 +117,70 @@ def served(folder: Path) -> Iterator[str]:
             thread.join()
 
 
+@pytest.fixture(scope="module")
+def built_site() -> Path:
+    subprocess.run([str(ROOT / "run"), "site"], check=True, timeout=BUILD_SECONDS)
+    return ROOT / "build" / "site"
+
+
+class BuiltPage(HTMLParser):
+    """Reads the links of a page, what a browser loads with it, and the anchors that it has."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value for name, value in attrs if value}
+        self.anchors |= {values[name] for name in ("id", "name") if name in values}
+        if "src" in values:
+            self.loaded.append(values["src"])
+        if "href" in values:
+            is_loaded = tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload")
+            (self.loaded if is_loaded else self.links).append(values["href"])
+
+
+def find_broken_links(site: Path) -> Iterator[tuple[str, str]]:
+    """Yields the page and the link, for each that leads to nothing within the site."""
+    pages = {path: BuiltPage(path) for path in site.rglob("*.html")}
+    for path, page in pages.items():
+        for link in [*page.links, *page.loaded]:
+            url = urlsplit(link)
+            target = (path.parent / unquote(url.path)).resolve() if url.path else path
+            target = target / "index.html" if target.is_dir() else target
+            is_there = target.exists() and (
+                not url.fragment or target not in pages or unquote(url.fragment) in pages[target].anchors
+            )
+            if not url.netloc and url.scheme != "mailto" and not is_there:
+                yield str(path.relative_to(site)), link
+
+
+@pytest.mark.nightly
+def test_every_link_of_the_built_site_leads_somewhere(built_site: Path) -> None:
+    (built_site / "404.html").unlink(missing_ok=True)  # its links begin at the root of the server
+
+    assert len([*built_site.rglob("*.html")]) > 200
+    assert [*find_broken_links(built_site)] == []
+
+
+@pytest.mark.nightly
+def test_a_browser_loads_nothing_of_the_built_site_from_elsewhere(built_site: Path) -> None:
+    loaded = {link for path in built_site.rglob("*.html") for link in BuiltPage(path).loaded}
+
+    assert loaded
+    assert [link for link in loaded if urlsplit(link).netloc] == []
+
+
 @pytest.mark.nightly
 @pytest.mark.anyio
-async def test_the_built_site_is_searched_and_seen_without_another_server() -> None:
+async def test_the_built_site_is_searched_and_seen_without_another_server(built_site: Path) -> None:
     executable = find_chromium()
     if executable is None:
         pytest.skip(MISSING)
-    subprocess.run([str(ROOT / "run"), "site"], check=True, timeout=BUILD_SECONDS)
-    with served(ROOT / "build" / "site") as url:
+    with served(built_site) as url:
         async with running_browser(executable) as browser, fresh_page(browser) as page:
             others: list[str] = []
             page.on("request", lambda sent: others.append(sent.url) if sent.url.startswith("http") else None)
