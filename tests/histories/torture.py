@@ -21,7 +21,7 @@ from tests.databases import new_migrated_file, postgres_server
 from tests.histories.disks import FAULT_SECONDS, NO_DISK, fill_disk, mounted_disk
 from tests.histories.models import OF
 from tests.histories.recording import Spec, define_types, join_parts, read_last, write_header
-from tests.processes.relay import relaying
+from tests.processes.relay import no_delay, relaying
 from tests.processes.served_processes import children_of, free_port, serving
 from tests.processes.service_process import ServiceProcess
 from tests.processes.starting import start_process
@@ -30,6 +30,8 @@ from tests.waiting import wait_until
 
 PAUSE_SECONDS = (1.0, 4.0)
 """Bounds the pause between two faults."""
+DELAY_SECONDS = (0.0, 0.1)
+"""Bounds for how long a slow network to the database keeps what is sent, each way: twice what a check may lag."""
 CLIENTS, READERS = 4, ("", "", OF[0])
 WITHIN_SECONDS = 60.0
 
@@ -142,6 +144,11 @@ def tortured_postgres(folder: Path, rng: random.Random) -> Iterator[tuple[list[T
             time.sleep(rng.uniform(*FAULT_SECONDS))
             relay.mend()
 
+        def delay() -> None:
+            relay.slow_down(lambda: rng.uniform(*DELAY_SECONDS))
+            time.sleep(rng.uniform(*FAULT_SECONDS))
+            relay.slow_down(no_delay)
+
         def freeze_database() -> None:
             with server.frozen():
                 time.sleep(rng.uniform(*FAULT_SECONDS))
@@ -157,6 +164,7 @@ def tortured_postgres(folder: Path, rng: random.Random) -> Iterator[tuple[list[T
             "node frozen": lambda: rng.choice(services).freeze(rng),
             "no descriptors": lambda: rng.choice(services).take_descriptors(rng),
             "network cut": cut,
+            "network slow": delay,
         }
         if is_mounted:
             faults["disk full"] = fill

@@ -1,9 +1,10 @@
 """A relay between a service and PostgreSQL: when it is cut, the database is away, and comes back when it is restored. A
-relay that refuses, or is silent, counts who tries to connect meanwhile."""
+relay that refuses, or is silent, counts who tries to connect meanwhile. One that is slow passes on everything, late."""
 
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -20,6 +21,7 @@ class Relay:
         self._open: list[socket.socket] = []
         self._refuses = self._is_silent = False
         self._silences = 0
+        self._delay = no_delay
         self.refused = self.unanswered = 0
         self.mend()
 
@@ -62,6 +64,10 @@ class Relay:
         of one that was switched off."""
         self._is_silent = False
 
+    def slow_down(self, delay: Callable[[], float]) -> None:
+        """Passes everything on after this many seconds, in each direction, in its order."""
+        self._delay = delay
+
     def _accept(self, listening: socket.socket) -> None:
         while True:
             try:
@@ -90,10 +96,16 @@ class Relay:
     def _pass_on(self, source: socket.socket, target: socket.socket, silences: int) -> None:
         with suppress(OSError):
             while data := source.recv(65_536):
+                if seconds := self._delay():
+                    time.sleep(seconds)
                 if silences == self._silences:
                     target.sendall(data)
             if silences == self._silences:
                 target.shutdown(socket.SHUT_WR)
+
+
+def no_delay() -> float:
+    return 0.0
 
 
 @contextmanager
