@@ -69,7 +69,8 @@ class TwoStores(NamedTuple):
 
 def fill_store(operator: Client, mark: str) -> StoreValues:
     """Makes a store whose names all begin with a mark, and returns what others could know of it."""
-    store = operator.post("/v2/stores", json={"name": f"{mark}-store", "description": f"{mark}description"}).json()
+    described = {"name": f"{mark}-store", "description": f"{mark}description", "from": "default"}
+    store = operator.post("/v2/stores", json=described).json()
     issued = operator.post(f"/stores/{mark}-store/v2/keys", json={"name": f"{mark}actor", "scopes": ["admin"]}).json()
     named = {name: f"{mark}{name}" for name in ("type", "relation", "policy", "object", "user", "once", "key")}
     with Client(str(operator.base_url), issued["key"]) as client:
@@ -135,7 +136,7 @@ def stores(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         assert errors is not None
         reading = threading.Thread(target=lambda: log.extend(iter(errors.readline, "")), daemon=True)
         reading.start()
-        operator.post("/v2/stores", json={"name": "base"}).raise_for_status()
+        operator.post("/v2/stores", json={"name": "base", "from": "default"}).raise_for_status()
         key = operator.post("/stores/base/v2/keys", json={"name": "own", "scopes": ["admin"]}).json()["key"]
         with Client(service.url, key) as client:
             client.define({"report": {"viewer": {}, "editor": {"inheritIf": "viewer"}}})

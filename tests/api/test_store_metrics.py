@@ -18,7 +18,7 @@ def count_requests(client: Client) -> dict[str, int]:
 @pytest.mark.parametrize("is_labelled", [False, True])
 def test_requests_are_counted_by_store_if_the_setting_says_so(database_url: str, is_labelled: bool) -> None:
     with running_service(settings_for(database_url, metrics_store_label=is_labelled)) as url, Client(url) as client:
-        client.post("/v2/stores", json={"name": "acme"}).raise_for_status()
+        client.post("/v2/stores", json={"name": "acme", "from": "default"}).raise_for_status()
         checked = {
             "warrants": [
                 {

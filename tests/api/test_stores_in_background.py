@@ -12,7 +12,7 @@ WITHIN_SECONDS = 20
 
 def test_decisions_are_recorded_and_warrants_expire_in_every_store(database_url: str) -> None:
     with running_service(settings_for(database_url, decision_log=100)) as url, Client(url) as client:
-        client.post("/v2/stores", json={"name": "first"}).raise_for_status()
+        client.post("/v2/stores", json={"name": "first", "from": "default"}).raise_for_status()
         expires_at = (datetime.now(UTC) + timedelta(seconds=1)).isoformat().replace("+00:00", "Z")
         body = warrant_body(MEMBER)
         client.post("/stores/first/v2/warrants", json=body | {"expiresAt": expires_at}).raise_for_status()

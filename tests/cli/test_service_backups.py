@@ -174,7 +174,7 @@ def test_a_store_moves_through_services_to_the_other_database(
 
 
 def test_all_stores_and_their_keys_move_at_once(service: Client, target: Client, tmp_path: Path) -> None:
-    service.post("/v2/stores", json={"name": "acme", "limits": {"warrants": 50}}).raise_for_status()
+    service.post("/v2/stores", json={"name": "acme", "from": "default", "limits": {"warrants": 50}}).raise_for_status()
     key = service.post("/stores/acme/v2/keys", json={"name": "own", "scopes": ["admin"]}).json()["key"]
     fill(service, "/stores/acme")
 

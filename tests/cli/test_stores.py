@@ -152,7 +152,7 @@ def test_the_stores_that_are_used_most_are_shown_first(database_url: str) -> Non
     with running_service(settings_for(database_url, metrics_store_label=True)) as url:
         magistrate = Magistrate(url)
         for name in ("quiet", "busy", "full"):
-            magistrate.done("stores", "create", name)
+            magistrate.done("stores", "create", name, "--from", "default")
         for name, requests in {"busy": 40, "quiet": 20, "full": 18}.items():
             for _ in range(requests):
                 magistrate.done("objects", "list", "--store", name, "--json")
@@ -175,7 +175,7 @@ def test_the_stores_that_are_used_most_are_shown_first(database_url: str) -> Non
 
 def test_stores_are_shown_by_what_they_hold_where_their_requests_are_not_known(own: Magistrate, client: Client) -> None:
     for name in ("acme", "bcme", "ccme"):
-        own.done("stores", "create", name)
+        own.done("stores", "create", name, "--from", "default")
     own.done("warrants", "create", "permission:p#member@user:ann", "--store", "ccme")
     own.done("objects", "create", "user:ann", "--store", "bcme")
     key = own.json("keys", "create", "stores", "--scope", "stores")["key"]

@@ -36,7 +36,7 @@ class Changes:
             for number in range(1_000):
                 store = f"{name}-{number}"
                 try:
-                    answer = client.post("/v2/stores", json={"name": store})
+                    answer = client.post("/v2/stores", json={"name": store, "from": "default"})
                     assert answer.status_code == 200, answer.text
                     self.created.add(store)
                     if number % 2:

@@ -34,7 +34,8 @@ class Setting:
     maximum: int = 0
     is_repeatable: bool = False
     further_values: tuple[str, ...] = ()
-    """Lists texts, in lower case, that a boolean setting can have as its value, besides true and false."""
+    """Lists texts, in lower case, that a boolean setting can have as its value, besides true and false; the default may
+    be one of them."""
     variable_name: str = ""
     """Names the environment variable, if it is not made from the name."""
     further_flags: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Setting:
 
     @property
     def is_boolean(self) -> bool:
-        return isinstance(self.default, bool)
+        return isinstance(self.default, bool) or bool(self.further_values)
 
     @property
     def default_text(self) -> str:
@@ -67,10 +68,10 @@ class Setting:
         """Returns the value that a text stands for; `origin` is the flag or variable to name in an InvalidSetting."""
         if not text.strip():
             raise InvalidSetting(f"{origin} is empty")
-        if isinstance(self.default, str):
-            return text
         if self.is_boolean:
             return self._read_boolean(text.strip().lower(), origin)
+        if isinstance(self.default, str):
+            return text
         if isinstance(self.default, float):
             return self._read_decimal(text, origin)
         if not _WHOLE_NUMBER.fullmatch(text):
@@ -98,6 +99,9 @@ class Setting:
 AUTO, NEVER = "auto", "never"
 SESSION, TRANSACTION = "session", "transaction"
 """Are the values of `migrate`."""
+
+DEFAULT_ALONE = "default"
+"""Is the value of `predefined_types` with which the store `default` begins with them, and no other."""
 
 ALL_REQUESTS = "all"
 """Is the value of `access_log` with which requests for health and metrics are logged, too."""
@@ -265,6 +269,12 @@ class Settings:
     )
     console: bool = define(True, "whether the console for browsers is served at /console")
     openfga: bool = define(True, "whether the HTTP API of OpenFGA is served at /stores")
+    predefined_types: bool | str = define(
+        DEFAULT_ALONE,
+        "which stores begin with the six object types of Warrant: default: the store `default` alone; true: each new "
+        "store, unless it gets the model of another; false: none; the first request to /v1 brings them, too",
+        further_values=(DEFAULT_ALONE,),
+    )
     metrics_store_label: bool = define(
         False,
         "whether /metrics counts requests by store, too: a series for each store that was used",

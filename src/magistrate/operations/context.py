@@ -76,6 +76,10 @@ class Context:
     requests_per_second: int | None = None
     stores: Stores | None = None
     """Is None for commands that work on one store."""
+    begins_with_types: bool = True
+    """Says whether the store `default` begins with the predefined types."""
+    begins_others_with_types: bool = False
+    """Says whether every other new store does."""
     webhooks: WebhookOptions = field(default_factory=WebhookOptions)
     restore: RestoreUpload | None = None
     """Restores a backup into the database. Is None for commands."""

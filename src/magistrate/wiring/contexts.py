@@ -87,6 +87,8 @@ def context_of(store: Store, settings: Settings, shared: SharedState | None = No
         check_counts=shared.check_counts,
         decisions=decisions,
         is_strict=settings.strict,
+        begins_with_types=settings.predefined_types is not False,
+        begins_others_with_types=settings.predefined_types is True,
         webhooks=shared.webhooks,
     )
     # A context that nobody uses is freed at once, for which nothing that it has may refer to it.
@@ -185,7 +187,9 @@ async def open_context(settings: Settings, named: str = "") -> AsyncIterator[Con
         stored = await contexts.stores.find_store(named)
         if stored is None:
             raise NotFound("Store", named, " in this database")
-        yield context_of(contexts.stores.open_store(stored), settings)
+        context = context_of(contexts.stores.open_store(stored), settings)
+        context.store_number = stored.number
+        yield context
 
 
 def open_import_context(settings: Settings, named: str) -> AbstractAsyncContextManager[Context]:

@@ -15,7 +15,7 @@ from magistrate.operations.importing.importer import LineFile, import_lines
 from magistrate.operations.importing.importer import Reached as Reached
 from magistrate.operations.keys.caller_keys import generate_key, key_digest
 from magistrate.operations.models.examples import Example, load_example
-from magistrate.operations.models.object_types import seed_object_types
+from magistrate.operations.models.object_types import begin_model
 from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.wiring.contexts import open_context, open_contexts, open_import_context
 from magistrate.wiring.garbage_collection import SURVIVORS
@@ -34,7 +34,7 @@ async def prepare_store(settings: Settings, example: Example | None = None) -> s
         context = contexts.default
         await context.store.seal_session_keys()
         await _prepare_webhooks(contexts)
-        await seed_object_types(context)
+        await begin_model(context)
         if example is not None:
             await load_example(context, example)
         if settings.configures_api_keys:
@@ -85,7 +85,7 @@ def import_file(
 
     async def run_import() -> Reached:
         async with open_import_context(settings, target.store) as context:
-            await seed_object_types(context)
+            await begin_model(context)
             return await import_lines(context, lines, partial(read_line, context, settings.max_json_depth), report)
 
     return asyncio.run(run_import())

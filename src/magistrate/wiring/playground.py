@@ -14,7 +14,6 @@ from magistrate.config.settings_table import Settings
 from magistrate.engine.testing.suites import ModelSuite
 from magistrate.operations.keys.caller_keys import generate_key
 from magistrate.operations.models.examples import load_suite
-from magistrate.operations.models.object_types import seed_object_types
 from magistrate.temporary_files import MEMORY, is_writable, make_temporary_folder
 from magistrate.wiring.contexts import open_context
 from magistrate.wiring.examples import read_example
@@ -69,7 +68,6 @@ async def _fill_store(settings: Settings, example: str, file: OpenedFile | None)
         await prepare_store(settings, read_example(example))
         return 0
     async with open_context(settings) as context:
-        await seed_object_types(context)
         return await load_suite(context, file.suite)
 
 

@@ -4,9 +4,9 @@ warrants. Lists are bare arrays."""
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
-from magistrate.api.calls import Handler
+from magistrate.api.calls import Answer, Call, Handler, answer_call
 from magistrate.api.endpoints import events
 from magistrate.api.endpoints.lists import ListAnswer, bare
 from magistrate.api.route import FROM_HANDLER, SEARCH, TEXT, V1_PARAMETERS, Parameter, Route, list_parameters
@@ -14,9 +14,12 @@ from magistrate.api.used_types import always_list, list_in_v1_query
 from magistrate.api.v1 import query
 from magistrate.api.v1.resources import Assignment, ResourceView
 from magistrate.operations.keys.callers import Scope
+from magistrate.operations.models.object_types import seed_for_v1
 from magistrate.operations.paging import ListKind
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.writes.v1_resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource, users_of
+
+A = TypeVar("A")
 
 _SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants", "/v2/sessions")
 _NOT_SHARED = ("/v2/warrants/delete",)
@@ -30,7 +33,20 @@ VIEWS = {resource: ResourceView(resource) for resource in RESOURCES}
 
 
 def v1_routes(v2: Iterable[Route]) -> Iterator[Route]:
-    """Returns all routes of v1, given those of v2."""
+    """Returns all routes of v1, given those of v2. A request to any of them brings a store that has never been written
+    to the predefined types."""
+    return (replace(route, handler=_bring_types(route.handler)) for route in _list_routes(v2))
+
+
+def _bring_types(handler: Handler[A]) -> Handler[A]:
+    async def answer(call: Call[Any]) -> Answer[A]:
+        await seed_for_v1(call.context)
+        return await answer_call(handler, call)
+
+    return answer
+
+
+def _list_routes(v2: Iterable[Route]) -> Iterator[Route]:
     for route in v2:
         if route.path.startswith(_SHARED) and route.path not in _NOT_SHARED:
             yield _adapt_route(route)

@@ -100,8 +100,8 @@ def create(
     model_of: str | None,
     **limits: str | None,
 ) -> None:
-    """Create a store with the name NAME: up to 63 letters a-z, digits and -. Without --from, its model has the
-    predefined object types."""
+    """Create a store with the name NAME: up to 63 letters a-z, digits and -. Without --from it has no model, or
+    the predefined object types if the service is configured so."""
     store: Json = {"name": name}
     if description:
         store["description"] = description

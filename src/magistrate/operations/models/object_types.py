@@ -24,6 +24,7 @@ from magistrate.operations.scheduling import offload
 from magistrate.store.contract.lists import ObjectTypeFilter, Snapshot
 from magistrate.store.contract.new_rows import NewObjectType, Stamp, ValidateTypes
 from magistrate.store.contract.stored_rows import StoredObjectType
+from magistrate.store.contract.stores import DEFAULT_STORE
 
 Loop = tuple[RelationEdge, ...]
 
@@ -168,9 +169,22 @@ async def list_object_types(
     return await read_page(OBJECT_TYPE_LIST, page_request, freshness, ctx.store, read=read)
 
 
+async def begin_model(ctx: Context) -> None:
+    """Adds the predefined types to a store that has never been written to, if it begins with them."""
+    if ctx.begins_with_types if ctx.store_number == DEFAULT_STORE else ctx.begins_others_with_types:
+        await seed_object_types(ctx)
+
+
 async def seed_object_types(ctx: Context) -> None:
     """Adds the six predefined types to a store that has never been written to."""
     await ctx.store.seed(new_object_types(ctx, PREDEFINED_TYPES), ctx.stamp("magistrate"))
+
+
+async def seed_for_v1(ctx: Context) -> None:
+    """Adds the six predefined types, which clients of v1 expect, to a store that has never been written to, unless this
+    service only reads. Costs nothing once the process knows that something was written."""
+    if ctx.store.known.newest.revision == 0 and ctx.store.read_only is None:
+        await seed_object_types(ctx)
 
 
 def build_type_validation(changed: Sequence[ObjectType], visible: frozenset[str] | None = None) -> ValidateTypes:

@@ -29,7 +29,8 @@ MAX_DESCRIPTION_LENGTH = 1_000
 
 @dataclass(frozen=True, slots=True)
 class StoreDraft:
-    """Describes a store to be made. Its model is that of the store `model_of`, or what `default` began with."""
+    """Describes a store to be made. Its model is that of the store `model_of`. Without one it has none, or, if the
+    service is configured so, the predefined types."""
 
     name: str
     description: str
@@ -59,7 +60,7 @@ async def create_store(ctx: Context, draft: StoreDraft, actor: str) -> Snapshot[
         draft.limits,
         actor,
         ctx.now(),
-        types=new_object_types(ctx, PREDEFINED_TYPES) if model_of is None else (),
+        types=new_object_types(ctx, PREDEFINED_TYPES) if model_of is None and ctx.begins_others_with_types else (),
         model_of=None if model_of is None else model_of.number,
     )
     stored = await stores.create(new)
