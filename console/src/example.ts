@@ -24,10 +24,13 @@ const FILES: Record<ExampleName, { model: string; tests: string }> = {
   agents: { model: agents, tests: agentsTests },
 };
 
-export async function loadExample(name: ExampleName): Promise<void> {
+/** Writes an example, whose types take the place of all others if it is the whole model. */
+export async function loadExample(name: ExampleName, isWhole: boolean): Promise<void> {
   const { model, tests } = FILES[name];
-  const { objectTypes } = await read<{ objectTypes: unknown[] }>("v2/model/convert", { text: model, accept: "application/json" });
-  await write("v2/object-types", { method: "PUT", body: objectTypes });
+  const { objectTypes } = await read<{ objectTypes: { type: string; relations: unknown }[] }>("v2/model/convert", { text: model, accept: "application/json" });
+  // An example may leave out its users, whose type a store begins with.
+  if (isWhole && !objectTypes.some(({ type }) => type === "user")) objectTypes.unshift({ type: "user", relations: {} });
+  await write("v2/object-types", { method: "PUT", query: isWhole ? { replace: "true" } : {}, body: objectTypes });
   const [, written = ""] = SETUP.exec(tests) ?? [];
   const warrants = [...written.matchAll(ELEMENT)].map(([, text = ""]) => readWarrant(text));
   await write("v2/writes", { body: { create: { warrants } } });

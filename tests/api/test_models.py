@@ -1,6 +1,7 @@
 """/v2/model: whole models are validated, converted, written and read, as text and as JSON."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -169,6 +170,100 @@ def test_a_model_with_errors_is_not_converted(client: Client) -> None:
     assert "2:6: error invalid_name" in answer["message"]
     assert " | type User\n | .....^\nand 1 more" in answer["message"]
     assert [(one["line"], one["code"]) for one in answer["errors"]] == [(2, "invalid_name"), (3, "unknown_keyword")]
+
+
+OPENFGA = """model
+  schema 1.1
+
+type user
+
+type Doc
+  relations
+    define viewer: [user]
+    define canRead: viewer
+"""
+SPICEDB = """definition user {}
+
+definition doc {
+    relation viewer: user
+    permission read = viewer
+}
+"""
+
+
+def test_a_model_of_another_product_is_converted_with_its_new_names(client: Client) -> None:
+    answer = client.post("/v2/model/convert", content=OPENFGA)
+
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert "type doc\n" in answer.text
+    assert "inherit canRead if\n        relation viewer" in answer.text
+    assert re.findall(r'299 - "(\w+) becomes ([\w-]+):', answer.headers["Warning"]) == [("Doc", "doc")]
+    as_json = client.post("/v2/model/convert", content=OPENFGA, headers={"Accept": "application/json"})
+    assert [row["type"] for row in as_json.json()["objectTypes"]] == ["user", "doc"]
+    assert validated(client, answer.text)["valid"]
+
+
+def test_a_model_of_another_product_in_json_is_converted(client: Client) -> None:
+    types = [
+        {"type": "user"},
+        {
+            "type": "doc",
+            "relations": {"viewer": {"this": {}}},
+            "metadata": {"relations": {"viewer": {"directly_related_user_types": [{"type": "user"}]}}},
+        },
+    ]
+    body = {"schema_version": "1.1", "type_definitions": types}
+
+    for given in (body, {"authorization_model": body}):
+        answer = client.post("/v2/model/convert", json=given)
+        assert answer.status_code == 200, answer.text
+        assert "relation viewer [user]" in answer.text
+    refused = client.post("/v2/model/convert", params={"from": "openfga"}, json={"objectTypes": []})
+    assert refused.json()["errors"][0]["message"] == "this is no model of OpenFGA"
+
+
+def test_a_schema_is_converted_and_its_origin_may_be_said(client: Client) -> None:
+    for parameters in ({}, {"from": "spicedb"}):
+        answer = client.post("/v2/model/convert", content=SPICEDB, params=parameters)
+        assert answer.status_code == 200, answer.text
+        assert "relation read []" in answer.text
+        assert "Warning" not in answer.headers
+    assert client.post("/v2/model/convert", content=SPICEDB, params={"from": "text"}).json()["code"] == "invalid_model"
+    refused = client.post("/v2/model/convert", content=SPICEDB, params={"from": "keto"}).json()
+    assert (refused["parameter"], refused["message"]) == ("from", "must be text, json, openfga, spicedb")
+
+
+def test_what_is_wrong_with_a_model_of_another_product_is_said_with_its_line(client: Client) -> None:
+    wrong = OPENFGA.replace("canRead: viewer", "canRead: viewr")
+
+    answer = client.post("/v2/model/convert", content=wrong)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_model")
+    assert [(one["line"], one["code"]) for one in answer.json()["errors"]] == [(9, "unknown_relation")]
+    assert "viewer" in answer.json()["errors"][0]["message"]
+
+
+def test_what_cannot_be_expressed_is_left_out_only_on_request(client: Client) -> None:
+    text = SPICEDB.replace("relation viewer: user", "relation viewer: user\n    relation parent: doc:*").replace(
+        "permission read = viewer", "permission read = viewer\n    permission see = parent->read"
+    )
+
+    refused = client.post("/v2/model/convert", content=text)
+    converted = client.post("/v2/model/convert", content=text, params={"leaveOut": "true"})
+
+    assert [one["code"] for one in refused.json()["errors"]] == ["not_expressible"]
+    assert "relation read" in converted.text
+    assert "relation see" not in converted.text
+    assert "not_expressible" in converted.headers["Warning"]
+
+
+def test_names_of_any_letters_stand_in_the_header(client: Client) -> None:
+    name = "größe" + "x" * 240
+
+    answer = client.post("/v2/model/convert", json={"schema_version": "1.1", "type_definitions": [{"type": name}]})
+
+    assert answer.headers.get("Warning", "").isascii()
 
 
 def test_nothing_is_written(client: Client) -> None:

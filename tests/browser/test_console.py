@@ -128,6 +128,27 @@ async def test_an_empty_service_says_what_to_do_first(page: Page, empty_service:
     await expect(console.row("document:roadmap")).to_be_visible()
 
 
+@pytest.fixture
+def new_service(tmp_path: Path) -> Iterator[str]:
+    with running_service(settings_for(f"sqlite:///{tmp_path}/m.db")) as url:
+        yield url
+
+
+async def test_an_example_takes_the_place_of_the_types_that_a_service_begins_with(page: Page, new_service: str) -> None:
+    console = Console(page, new_service)
+    await console.start()
+    await expect(page.get_by_text("only the six types that it begins with")).to_be_visible()
+    await expect(page.get_by_role("link", name="Write a warrant")).to_be_visible()
+
+    await page.get_by_role("button", name="Load the example Shared documents").click()
+
+    await expect(page.get_by_text("Choose a subject, a relation and an object.")).to_be_visible()
+    with Client(new_service) as client:
+        types = [row["type"] for row in client.get("/v2/object-types").json()["results"]]
+    assert "pricing-tier" not in types
+    assert {"user", "document"} <= {*types}
+
+
 async def test_first_steps_are_ticked_from_an_empty_store_to_the_first_check(page: Page, empty_service: str) -> None:
     console = Console(page, empty_service)
     done = page.get_by_role("region", name="First steps").locator(".tick.done")

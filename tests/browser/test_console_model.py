@@ -45,6 +45,41 @@ async def test_the_graph_follows_the_cursor_and_leads_to_lines(console: Console)
     await expect(console.page.locator(".cm-activeLine")).to_contain_text("relation can-share")
 
 
+OPENFGA = """model
+  schema 1.1
+
+type user
+
+type Doc
+  relations
+    define viewer: [user]
+    define canRead: viewr
+"""
+
+
+async def test_a_model_of_openfga_is_imported(console: Console, service: Client, tmp_path: Path) -> None:
+    page = console.page
+    before = service.get("/v2/model").json()
+    await console.start("model", open="import")
+    await expect(console.dialog.get_by_role("heading", name="Import a model")).to_be_visible()
+    await console.dialog.get_by_label("Or paste the model").fill(OPENFGA)
+    await console.dialog.get_by_role("button", name="Convert").click()
+    await expect(console.dialog.get_by_role("alert")).to_contain_text("viewr")
+
+    (tmp_path / "model.fga").write_text(OPENFGA.replace("viewr", "viewer"))
+    await console.dialog.get_by_label("File").set_input_files(tmp_path / "model.fga")
+    await expect(console.dialog.get_by_label("Or paste the model")).to_have_value(re.compile("canRead: viewer"))
+    await console.dialog.get_by_role("button", name="Convert").click()
+
+    await expect(console.dialog).to_have_count(0)
+    await expect(page.get_by_text("Doc becomes doc")).to_be_visible()
+    await expect(console.editor).to_contain_text("type doc")
+    await expect(page.get_by_text("Valid", exact=True)).to_be_visible()
+    await expect(page.get_by_role("button", name="Review and save")).to_be_enabled()
+    assert service.get("/v2/model").json() == before
+    assert "open=" not in page.url
+
+
 MANY_TYPES = "version 1.0\n\ntype user\n" + "".join(
     f"\ntype t{number}\n    relation parent [{f't{number // 3}' if number else 'user'}]\n    relation viewer [user]\n"
     for number in range(40)

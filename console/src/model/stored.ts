@@ -48,6 +48,22 @@ export async function formatModel(text: string): Promise<string> {
   return (await send("v2/model/convert", { text, accept: TEXT })).text();
 }
 
+export interface ImportedModel {
+  text: string;
+  /** Say which names changed, and what was left out. */
+  notes: string[];
+}
+
+const NOTE = /299 - "([^"]*)"/g;
+
+/** Converts a model of OpenFGA or SpiceDB, or of this service. Raises Refused if it has errors. */
+export async function importModel(text: string, leavesOut: boolean): Promise<ImportedModel> {
+  const query = leavesOut ? { leaveOut: "true" } : {};
+  const answer = await send("v2/model/convert", { text, accept: TEXT, query });
+  const notes = [...(answer.headers.get("Warning") ?? "").matchAll(NOTE)].map(([, note = ""]) => note);
+  return { text: await answer.text(), notes };
+}
+
 export async function reviewModel(text: string, signal: AbortSignal): Promise<Review> {
   const model = sortModel(await read<Model>("v2/model/convert", { text, accept: "application/json", signal }));
   const [newest, plan, access, stored] = await Promise.all([

@@ -5,12 +5,13 @@ import { save } from "../export";
 import { useLoaded } from "../loading";
 import type { ModelEditor } from "../model/editor";
 import type { ModelFault, Validation } from "../model/faults";
-import { formatModel, readModel, type StoredModel } from "../model/stored";
+import { formatModel, readModel, type ImportedModel, type StoredModel } from "../model/stored";
 import { Mark } from "../parts/icons";
+import { ImportModel } from "../parts/import_model";
 import { Busy, Fault, Notice } from "../parts/notice";
 import { ChangeButton, Obstacle } from "../parts/permission";
 import { ReviewDialog } from "../parts/review";
-import { asOf, route } from "../route";
+import { adjust, asOf, route } from "../route";
 import { loadObjectTypes } from "../schema";
 
 const PAUSE_MS = 300;
@@ -76,11 +77,20 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
   const [text, setText] = useState(kept?.text ?? first);
   const [settled, setSettled] = useState(text);
   const [isReviewing, setReviewing] = useState(false);
+  const [isImporting, setImporting] = useState(false);
+  const [imported, setImported] = useState<ImportedModel>();
   const [fault, setFault] = useState<Refused>();
   const editor = useRef<ModelEditor | undefined>(undefined);
   const isChanged = text !== first;
 
   const workbench = useLoaded(loadWorkbench, []);
+  // The first steps lead to an open dialog; the parameter is not kept, so that it opens once.
+  const { open: wanted } = route.value.parameters;
+  useEffect(() => {
+    if (!wanted) return;
+    setImporting(wanted === "import" && !isPast);
+    adjust({ open: undefined });
+  }, [wanted]);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(text), PAUSE_MS);
     return () => clearTimeout(timer);
@@ -96,7 +106,15 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
     if (!isPast) draft.value = changed === first ? undefined : { text: changed, base: base.current };
   }
 
+  function show(model: ImportedModel) {
+    setImported(model);
+    // The editor may not be loaded yet; it begins with the text then.
+    if (editor.current) editor.current.setText(model.text);
+    else change(model.text);
+  }
+
   function reset() {
+    setImported(undefined);
     base.current = stored;
     editor.current?.setText(first);
   }
@@ -132,12 +150,18 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
             Back to the stored model
           </button>
         )}
+        {!isPast && (
+          <button type="button" class="quiet" onClick={() => setImporting(true)}>
+            Import…
+          </button>
+        )}
         <button type="button" class="quiet" onClick={() => save("model.txt", "text/plain", text)}>
           Download
         </button>
         <Obstacle needs={MODEL}>, so it cannot save. Try changes here, and download them.</Obstacle>
       </div>
       {fault && <Fault fault={fault} />}
+      {imported && <ImportNotes notes={imported.notes} />}
       {workbench.fault && <Fault fault={workbench.fault} />}
       {Workbench ? (
         <Workbench
@@ -162,7 +186,23 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
       {isReviewing && (
         <ReviewDialog text={text} base={base.current} onSaved={onSaved} onClose={() => setReviewing(false)} />
       )}
+      {isImporting && <ImportModel onImported={show} onClose={() => setImporting(false)} />}
     </>
+  );
+}
+
+function ImportNotes({ notes }: { notes: string[] }) {
+  return (
+    <Notice>
+      <p>The model is in the editor. Review it, and save it.</p>
+      {notes.length > 0 && (
+        <ul>
+          {notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+    </Notice>
   );
 }
 

@@ -4,8 +4,15 @@ import { EXAMPLES, type ExampleEntry } from "../examples";
 import { Fault } from "./notice";
 import { GuardedButton } from "./permission";
 
+interface Properties {
+  example?: ExampleEntry;
+  /** Whether it takes the place of the types that there are. */
+  isWhole?: boolean;
+  onDone?: () => void;
+}
+
 /** Loads an example by one click if the key may, and names the command otherwise. */
-export function ExampleButton({ example = EXAMPLES[0], onDone }: { example?: ExampleEntry; onDone?: () => void }) {
+export function ExampleButton({ example = EXAMPLES[0], isWhole = false, onDone }: Properties) {
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<Refused>();
 
@@ -14,7 +21,7 @@ export function ExampleButton({ example = EXAMPLES[0], onDone }: { example?: Exa
     if (!example) return;
     try {
       const { loadExample } = await import("../pages");
-      await loadExample(example.name);
+      await loadExample(example.name, isWhole);
       onDone?.();
     } catch (refused) {
       if (!(refused instanceof Refused)) throw refused;

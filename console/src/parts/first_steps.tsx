@@ -12,6 +12,8 @@ import { Busy, Empty, Fault } from "./notice";
 
 const STORED = "magistrate.has-checked";
 const SHOWN_TYPES = 6;
+/** The types with which a store begins that programs written for Warrant use (docs/stores.md). */
+const OF_WARRANT = ["feature", "permission", "pricing-tier", "role", "tenant", "user"];
 
 /** Remembers that a check was explained in this browser, and nothing about it. */
 export function noteFirstCheck(): void {
@@ -22,7 +24,7 @@ export function noteFirstCheck(): void {
 export function FirstSteps() {
   const types = objectTypes.value;
   const [turn, setTurn] = useState(0);
-  const hasModel = types !== undefined && types.length > 0;
+  const hasTypes = types !== undefined && types.length > 0;
   const loaded = useLoaded(
     types ? (signal) => read<Page<Warrant>>("v2/warrants", { query: { limit: 1, objectType: onlyTypes.value?.[0] }, signal }) : undefined,
     [types, turn],
@@ -30,7 +32,9 @@ export function FirstSteps() {
   if (schemaFault.value) return <Fault fault={schemaFault.value} />;
   if (types === undefined) return <Busy what="Reading the model" />;
   const hasWarrants = loaded.value ? loaded.value.results.length > 0 : loaded.fault ? true : undefined;
-  if (hasModel && hasWarrants === undefined) return <Busy what="Reading warrants" />;
+  if (hasTypes && hasWarrants === undefined) return <Busy what="Reading warrants" />;
+  const isUntouched = hasWarrants === false && types.map(({ type }) => type).toSorted().join() === OF_WARRANT.join();
+  const hasModel = hasTypes && !isUntouched;
   if (hasModel && hasWarrants && localStorage.getItem(STORED)) return <Choose />;
   return (
     <>
@@ -43,14 +47,14 @@ export function FirstSteps() {
                 It has {types.length} {types.length === 1 ? "type" : "types"}. See or change them on the page <a href={link("model")}>Model</a>.
               </p>
             ) : (
-              <Beginnings onLoaded={() => setTurn((count) => count + 1)} />
+              <Beginnings isUntouched={isUntouched} onLoaded={() => setTurn((count) => count + 1)} />
             )}
           </Step>
           <Step title="A first warrant" isDone={hasModel && hasWarrants === true}>
             <p>
               A warrant gives a subject a relation on an object, as in: user:kim is viewer of document:roadmap. It creates both.
             </p>
-            {hasModel && (
+            {hasTypes && (
               <p>
                 <a href={link("data", { show: "warrants", open: "warrant" })}>Write a warrant</a>, or{" "}
                 <a href={link("data", { open: "file" })}>import a file</a> of them.
@@ -80,12 +84,17 @@ function Step({ title, isDone, children }: { title: string; isDone: boolean; chi
 }
 
 /** Offers the ways to a first model. */
-function Beginnings({ onLoaded }: { onLoaded: () => void }) {
+function Beginnings({ isUntouched, onLoaded }: { isUntouched: boolean; onLoaded: () => void }) {
   return (
     <>
       <p>
-        <strong>This service has no model yet.</strong> A model says which types of objects there are and what their relations
-        mean. Begin with an example:
+        {isUntouched ? (
+          <strong>This service has only the six types that it begins with, those of Warrant.</strong>
+        ) : (
+          <strong>This service has no model yet.</strong>
+        )}{" "}
+        A model says which types of objects there are and what their relations mean. Begin with an example
+        {isUntouched && ", which takes their place"}:
       </p>
       <ul class="examples">
         {EXAMPLES.map((example) => (
@@ -101,17 +110,18 @@ function Beginnings({ onLoaded }: { onLoaded: () => void }) {
             </p>
             <p class="hint">{example.meaning}</p>
             <div class="actions small">
-              <ExampleButton example={example} onDone={onLoaded} />
+              <ExampleButton example={example} isWhole={isUntouched} onDone={onLoaded} />
             </div>
           </li>
         ))}
       </ul>
       <p>
-        Or <a href={link("model")}>write a model</a> of your own.
+        Or <a href={link("model")}>write a model</a> of your own, or{" "}
+        <a href={link("model", { open: "import" })}>import one from OpenFGA or SpiceDB</a>.
       </p>
       <details>
-        <summary>Move from OpenFGA, SpiceDB or Warrant</summary>
-        <p>Whoever runs the service imports the model with its relationships, and sees what is translated, and how:</p>
+        <summary>Move from OpenFGA, SpiceDB or Warrant with all relationships</summary>
+        <p>Whoever runs the service imports a model with its relationships, and sees what is translated, and how:</p>
         <pre>
           {[
             "magistrate import --from-openfga model.fga tuples.csv --database-url sqlite:///magistrate.db",
@@ -119,10 +129,8 @@ function Beginnings({ onLoaded }: { onLoaded: () => void }) {
             "magistrate import --from-warrant URL --database-url sqlite:///magistrate.db",
           ].join("\n")}
         </pre>
-        <p>
-          Or convert the model alone, paste it on the page <a href={link("model")}>Model</a>, and try files with their tests:
-        </p>
-        <pre>{"magistrate model convert model.fga\nmagistrate playground store.fga.yaml"}</pre>
+        <p>Or try a file with its tests, in memory:</p>
+        <pre>magistrate playground store.fga.yaml</pre>
       </details>
     </>
   );

@@ -280,8 +280,9 @@ V2_ROUTES: tuple[Route, ...] = (
         body=ModelBody | list[TypeBody], takes_text=True, list_types=list_none,
     ),
     _read(
-        "POST", "/v2/model/convert", models.convert, "Convert a model from text to JSON, or back",
+        "POST", "/v2/model/convert", models.convert, "Convert a model to the other form, or from OpenFGA or SpiceDB",
         answer=ModelBody, body=ModelBody | list[TypeBody], takes_text=True, answers_text=True, list_types=list_none,
+        parameters=(models.ORIGIN, models.LEAVE_OUT),
     ),
     _read(
         "POST", "/v2/model/test", models.run_tests, "Run the tests of a model, given in YAML or JSON",

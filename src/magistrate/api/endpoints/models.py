@@ -13,7 +13,10 @@ from magistrate.api.endpoints.explain import ExplainAnswer, render_explained
 from magistrate.api.endpoints.object_types import keeps_orphaned, render_warnings
 from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
 from magistrate.api.http.json_values import decode_json, render_json
-from magistrate.api.http.request_values import WrittenBody
+from magistrate.api.http.request_values import WrittenBody, read_boolean
+from magistrate.api.route import FALSE_BY_DEFAULT, Parameter
+from magistrate.engine.importers.names import NOT_EXPRESSIBLE, Faults
+from magistrate.engine.importers.texts import PRODUCTS, Product, convert_text, guess_product
 from magistrate.engine.names import Revision
 from magistrate.engine.testing.suite_run import AssertionOutcome
 from magistrate.engine.testing.suites import GivenModel, read_suite
@@ -31,7 +34,7 @@ from magistrate.engine.text.json_documents import (
 from magistrate.engine.text.positions import position
 from magistrate.engine.text.rendering import format_model, render_model
 from magistrate.engine.text.reports import ModelReport, find_meaningless, report_text, report_value
-from magistrate.errors import InvalidModel, InvalidRequest, MissingParameter
+from magistrate.errors import InvalidModel, InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations.checks.explain import ExplainedCheck
 from magistrate.operations.consistency import read_revision
 from magistrate.operations.models.tests import MAX_ASSERTIONS, MAX_TEST_WARRANTS, run_model_tests
@@ -51,6 +54,11 @@ COST = 4
 MAX_TEXT_CHARACTERS = 1_048_576
 """Limits the text of a model in a request (1 Mi). What is read of a larger one is freed at once, in tens of
 milliseconds in which no other thread runs."""
+
+TEXT_ORIGIN, JSON_ORIGIN = "text", "json"
+MAX_NOTES = 20
+"""Limits the names and parts of another product's model that an answer has warnings about."""
+MAX_NOTE_CHARACTERS = 200
 
 _POSITION = re.compile(r"\(at position (\d+)\)")
 
@@ -165,9 +173,25 @@ async def validate(call: Call[WrittenBody]) -> Answer[ModelValidationAnswer]:
     return Answer(ModelValidationAnswer(not errors, errors, warnings), await call.context.store.check())
 
 
+ORIGIN = Parameter(
+    "from",
+    "whose the model is; by default it is guessed from the text",
+    {"enum": [TEXT_ORIGIN, JSON_ORIGIN, *PRODUCTS]},
+)
+LEAVE_OUT = Parameter(
+    "leaveOut",
+    "whether the model is converted without what cannot be expressed here; otherwise that is an error",
+    FALSE_BY_DEFAULT,
+)
+
+
 async def convert(call: Call[WrittenBody]) -> Answer[object]:
     """Answers with the model in the form that `Accept` names, by default the other one than that of the body. A text of
-    the newest version that is to be text gets the usual layout, and keeps its comments."""
+    the newest version that is to be text gets the usual layout, and keeps its comments. The model of another product is
+    converted to ours, by default to text."""
+    product = _read_product(call)
+    if product is not None:
+        return await _convert_foreign(call, product)
     media_type = _read_accept(call.accept) or (TEXT_TYPE if call.body.is_json else JSON_TYPE)
     is_text = media_type == TEXT_TYPE
     converted = await _offload(call.body, partial(_convert, is_text=is_text))
@@ -181,6 +205,56 @@ def _convert(body: WrittenBody, is_text: bool) -> object:
     if is_text and report.parsed is not None and document.version == NEWEST_VERSION:
         return format_model(report.parsed)
     return render_model(exact_document(document)) if is_text else encode_model(render_body(document))
+
+
+def _read_product(call: Call[WrittenBody]) -> Product | None:
+    """Returns the product that the parameter names, or that the text is of. Raises InvalidParameter."""
+    origin = call.parameters.get(ORIGIN.name)
+    if origin is None:
+        return guess_product(call.body.text)
+    if origin in (TEXT_ORIGIN, JSON_ORIGIN):
+        return None
+    product = next((product for product in PRODUCTS if product == origin), None)
+    if product is None:
+        raise InvalidParameter(ORIGIN.name, f"must be {', '.join([TEXT_ORIGIN, JSON_ORIGIN, *PRODUCTS])}")
+    return product
+
+
+async def _convert_foreign(call: Call[WrittenBody], product: Product) -> Answer[object]:
+    """Answers with the model of another product in our form. Each name that is another here, and what is left out, is a
+    warning."""
+    leaves_out = read_boolean(call.parameters, LEAVE_OUT.name)
+    is_text = _read_accept(call.accept) != JSON_TYPE
+    convert_body = partial(_convert_product, product=product, is_text=is_text, leaves_out=leaves_out)
+    converted, warnings = await _offload(call.body, convert_body)
+    headers = {"Vary": "Accept", **render_warnings(warnings)}
+    return Answer(converted, await call.context.store.check(), headers, is_text=is_text)
+
+
+def _convert_product(
+    body: WrittenBody, product: Product, is_text: bool, leaves_out: bool
+) -> tuple[object, Sequence[str]]:
+    if body.fault is not None:
+        raise body.fault
+    if len(body.text) > MAX_TEXT_CHARACTERS:
+        raise InvalidRequest(f"the model has more than {MAX_TEXT_CHARACTERS} characters")
+    faults = Faults()
+    converted = convert_text(product, body.text, body.value, faults)
+    kept = [fault for fault in faults.kept if not (leaves_out and fault.code == NOT_EXPRESSIBLE)]
+    places = [ModelFault(fault.code, fault.message, fault.at.line, fault.at.column) for fault in kept]
+    _require_none(body, places, "cannot be read")
+    notes = [fault.describe() for fault in faults.kept] + [renaming.describe() for renaming in converted.renamings]
+    document = converted.document
+    return (
+        render_model(exact_document(document)) if is_text else encode_model(render_body(document)),
+        [_render_note(note) for note in notes[:MAX_NOTES]],
+    )
+
+
+def _render_note(note: str) -> str:
+    """Returns a note as the text of a warning, which is part of a header."""
+    shown = note if len(note) <= MAX_NOTE_CHARACTERS else f"{note[:MAX_NOTE_CHARACTERS]}..."
+    return shown.encode("ascii", "backslashreplace").decode().replace('"', "'").replace("\\", "/")
 
 
 def read_document(body: WrittenBody) -> ModelDocument:

@@ -24,7 +24,7 @@ from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from magistrate.cli.importing.foreign_import import ImportLines
-    from magistrate.cli.importing.foreign_models import Product
+    from magistrate.engine.importers.texts import Product
     from magistrate.wiring.maintenance import Reached
 
 CHUNK_LINES = 10_000

@@ -1,11 +1,10 @@
 """Reads and converts models of other products for commands, and reports what is wrong. It is imported where it is used,
 because it takes a moment."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from magistrate.cli.importing.foreign_files import ForeignFiles, read_openfga_files, read_spicedb_files
 from magistrate.cli.output import echo
@@ -15,15 +14,12 @@ from magistrate.engine.importers.names import Faults, ForeignRefusal
 from magistrate.engine.importers.relationships import RelationshipRefusal
 from magistrate.engine.importers.schema import ForeignModel
 from magistrate.engine.importers.suites import SuiteReader
+from magistrate.engine.importers.texts import Product
 from magistrate.engine.testing.suites import ModelSuite
 from magistrate.errors import InvalidRequest
 
-Product = Literal["openfga", "spicedb"]
 ReadFiles = Callable[[Faults], ForeignFiles]
 """Reads a model and relationships, and reports what is wrong with the model."""
-_FIRST_WORD = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*\n|#[^\n]*\n)*([a-z]+)[ \t\r\n]")
-_PRODUCTS: dict[str, Product] = {"model": "openfga", "module": "openfga", "definition": "spicedb", "caveat": "spicedb"}
-_PRODUCTS["use"] = "spicedb"
 
 
 class NothingToImport(CommandFailed):
@@ -36,14 +32,6 @@ class GivenFiles(NamedTuple):
     files: ForeignFiles
     model: ForeignModel
     converted: ConvertedModel
-
-
-def guess_product(text: str) -> Product | None:
-    """Returns the product whose model a text is, or None if it is one of ours."""
-    if '"type_definitions"' in text and text.lstrip(" \t\r\n")[:1] == "{":
-        return "openfga"
-    first_word = _FIRST_WORD.match(text[:65_536])
-    return _PRODUCTS.get(first_word[1]) if first_word is not None else None
 
 
 def choose_reader(product: Product, paths: Sequence[str], root: Path | None) -> ReadFiles:

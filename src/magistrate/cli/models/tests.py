@@ -19,7 +19,7 @@ from magistrate.errors import InvalidRequest
 from magistrate.terminal import printable
 
 if TYPE_CHECKING:
-    from magistrate.cli.importing.foreign_models import Product
+    from magistrate.engine.importers.texts import Product
     from magistrate.engine.testing.coverage import ModelCoverage
     from magistrate.engine.testing.suite_run import AssertionOutcome
     from magistrate.engine.testing.suites import ModelSuite

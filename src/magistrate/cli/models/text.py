@@ -145,7 +145,7 @@ def convert(file: str, origin: str | None, target: str | None, leaves_out: bool,
 
 
 def _guess_origin(file: str, text: str) -> str:
-    from magistrate.cli.importing.foreign_models import guess_product
+    from magistrate.engine.importers.texts import guess_product
     from magistrate.engine.text.reports import is_json
 
     if Path(file).name == "fga.mod":
