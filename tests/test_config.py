@@ -212,6 +212,12 @@ def test_what_is_no_number_is_refused_and_named(text: str) -> None:
         read_settings({"port": text}, {})
 
 
+@pytest.mark.parametrize("url", ["mysql://[", "p@ss://x", "[://word]"])
+def test_a_database_url_that_is_none_is_refused_without_what_may_be_a_password(url: str) -> None:
+    with pytest.raises(InvalidSetting, match=r"unknown scheme in '(mysql://)?\.\.\.'"):
+        read_settings({"database_url": url}, {})
+
+
 def test_commands_find_the_service_by_the_variable_of_client_libraries() -> None:
     both = {"MAGISTRATE_URL": "http://one", "MAGISTRATE_SERVER": "http://two"}
 

@@ -47,6 +47,8 @@ class PostgresUrl:
 
 _PASSWORDS = re.compile(r"(?:^|&)(?:password|sslpassword)=([^&]*)")
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+
 DatabaseUrl = SqliteUrl | PostgresUrl
 """Says which database to use. `place` says where the data is kept, and can be shown: it has no password."""
 
@@ -79,7 +81,8 @@ def _parse_sqlite_url(url: str) -> SqliteUrl:
 
 def _without_secret(url: str) -> str:
     """Returns the part of a URL that can be shown although the URL may contain a password: its scheme."""
-    return urlsplit(url).scheme + "://..." if "://" in url else "..."
+    scheme, separator, _ = url.partition("://")
+    return f"{scheme}://..." if separator and _SCHEME.fullmatch(scheme) else "..."
 
 
 PARSERS: Mapping[str, Callable[[str], DatabaseUrl]] = {
