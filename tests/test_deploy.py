@@ -23,6 +23,7 @@ import yaml
 from magistrate.config.database_url import PostgresUrl
 from magistrate.config.settings import read_settings
 from magistrate.config.settings_table import SETTINGS
+from tests.fuzzing.parsers import PARSERS
 from tests.generated_docs import ROOT
 from tests.processes.served_processes import free_port
 from tests.processes.starting import start_process
@@ -366,6 +367,15 @@ def test_pull_requests_are_tested_on_all_supported_versions() -> None:
     assert min(row["python"] for row in rows) == oldest[1]
     assert [row["postgresql"] for row in rows] == [14, 15, 16, 17, 18]
     assert any(step.get("uses", "").startswith("actions/setup-node@") for step in job["steps"])
+
+
+def test_every_parser_is_fuzzed_for_an_hour_each_night() -> None:
+    job = read_workflow(ROOT / ".github/workflows/nightly.yml")["jobs"]["fuzzing"]
+    [feed] = [step for step in job["steps"] if "FUZZ_SECONDS" in step.get("env", {})]
+
+    assert feed["run"].startswith("./run test -m nightly tests/fuzzing -k ")
+    assert job["strategy"]["matrix"]["tests"] == ["for_a_long_time", "that_runs_other_code"]
+    assert len(PARSERS) * int(feed["env"]["FUZZ_SECONDS"]) >= 3_000
 
 
 def test_the_checks_include_the_types_of_the_console_and_the_client() -> None:

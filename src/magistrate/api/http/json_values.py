@@ -93,7 +93,7 @@ _ANYTHING: msgspec.json.Decoder[Any] = build_decoder(object)
 
 
 def decode_json(content: bytes | str) -> Any:
-    """Returns the value of any JSON. Raises msgspec.DecodeError."""
+    """Returns the value of any JSON. Raises msgspec.DecodeError, and for bytes also UnicodeDecodeError."""
     return _ANYTHING.decode(content)
 
 
