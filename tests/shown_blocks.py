@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tests.generated_docs import ROOT
 
-_FENCE = re.compile(r"^( *)(`{3,})(\w*)[^\n]*\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)(`{3,})(\w*)[^\n]*\n(.*?)^\1\2 *$", re.MULTILINE | re.DOTALL)
 
 
 class Block(NamedTuple):
@@ -31,7 +31,7 @@ def read_blocks() -> list[Block]:
     return [
         Block(str(path.relative_to(ROOT)), matched[3], matched[4])
         for path in documents
-        for matched in _FENCE.finditer(path.read_text())
+        for matched in FENCE.finditer(path.read_text())
     ]
 
 
@@ -118,6 +118,10 @@ _add(
 )
 _add("history-check", Shown("console", 1, BENCHMARK))
 _add("installing", Shown("console", 5, MACHINE), Shown("yaml", 1, "tests/kubernetes/test_values.py"))
+_add(
+    "installing",
+    Shown("sh", 2, "it needs a release that was published; tests/test_release.py makes its files from a clone"),
+)
 _add("migrating", Shown("text", 0, "tests/migration_examples.py"), Shown("sh", 2, COMMANDS), Shown("", 3, OUTPUT))
 _add("mirror", Shown("sql", 1, HERE), Shown("python", 1, PART))
 _add("model-testing", Shown("yaml", 1, HERE))
@@ -133,6 +137,7 @@ _add(
     Shown("text", 1, OUTPUT),
 )
 _add("monitoring", Shown("console", 1, COMMANDS), Shown("yaml", 1, OTHERS))
+_add("openfga", Shown("sh", 2, "docs/coming-from-openfga.md runs both, as does tests/cli/test_openfga_moves.py"))
 _add("openfga", Shown("python", 1, "tests/clients/test_openfga_python.py"))
 _add("openfga", Shown("typescript", 1, "tests/clients/test_openfga_node.py"))
 _add(
@@ -148,6 +153,7 @@ _add("query-language", Shown("", 0, "tests/engine/lists/test_language.py"), Show
 _add("runbook", *(Shown(language, 0, "tests/processes/test_runbook.py") for language in ("console", "yaml")))
 _add("scaling", Shown("json", 1, OUTPUT), Shown("yaml", 1, OTHERS), Shown("", 1, OTHERS), Shown("console", 2, COMMANDS))
 _add("sessions", Shown("sh", 2, COMMANDS))
+_add("stores", Shown("sh", 1, "its answer has a key, which is never the same; tests/api/test_keys.py makes such keys"))
 _add("tracing", Shown("console", 2, "tests/processes/test_tracing.py"))
 _add("tutorial", Shown("text", 0, TRIED), Shown("yaml", 0, TRIED))
 _add("warrant-sdks", *(Shown(language, 0, "tests/clients/methods.py") for language in ("python", "js", "py", "ts")))

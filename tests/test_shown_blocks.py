@@ -19,7 +19,7 @@ from magistrate.cli.commands import main
 from tests.cli.runner import CommandRunner
 from tests.generated_docs import ROOT
 from tests.running import Client
-from tests.shown_blocks import SHOWN, Block, read_blocks
+from tests.shown_blocks import FENCE, SHOWN, Block, read_blocks
 
 BLOCKS = read_blocks()
 FILE_OF_TESTS = re.compile(r"tests/[\w/]+\.py")
@@ -41,9 +41,7 @@ def test_something_runs_each_block_or_there_is_a_reason(document: str) -> None:
     assert find_unknown(document, BLOCKS) == {}, "say in tests/shown_blocks.py what runs the block, or why nothing does"
 
 
-@pytest.mark.parametrize(
-    ("document", "language"), [("docs/api.md", "json"), ("docs/new.md", "sh"), ("docs/cli.md", "")]
-)
+@pytest.mark.parametrize(("document", "language"), [("docs/api.md", "json"), ("README.md", "sh"), ("docs/cli.md", "")])
 def test_a_block_without_a_row_is_found(document: str, language: str) -> None:
     assert find_unknown(document, [*BLOCKS, Block(document, language, "")]) == {language: 1}
 
@@ -57,6 +55,11 @@ def test_what_runs_a_block_reads_its_document(document: str, by: str) -> None:
     else:
         assert len(by.split()) >= 4
         assert [file for file in FILE_OF_TESTS.findall(by) if not (ROOT / file).exists()] == []
+
+
+def test_no_command_is_indented_in_place_of_a_block() -> None:
+    for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        assert re.findall(r"\n\n    (?:\$ |curl |magistrate |\./run ).*", FENCE.sub("", path.read_text())) == [], path
 
 
 def test_json_and_yaml_can_be_read() -> None:
