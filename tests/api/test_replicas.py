@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from tests.databases import PostgresServer, query_sql
+from tests.openfga.conversation import OpenFga
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
 from tests.standby import Standby
@@ -129,6 +130,31 @@ def test_the_newest_revision_and_events_are_read_from_the_primary(nodes: Nodes, 
 
     assert after.pop("primary") > before.pop("primary")
     assert after == before
+
+
+@pytest.mark.parametrize("path", ["check", "list-objects", "list-users", "expand", "read"])
+def test_requests_of_openfga_for_the_newest_revision_are_read_from_the_primary(nodes: Nodes, path: str) -> None:
+    openfga = OpenFga.create(nodes.writer)
+    openfga.write_model()
+    wait_until(lambda: OpenFga(nodes.reader, openfga.store_id).get("authorization-models").status_code == 200)
+    nodes.standby.catch_up(nodes.url)
+    body: dict[str, Any] = {
+        "tuple_key": {"object": "file:a", "relation": "owner", "user": "user:ann"},
+        "type": "file",
+        "relation": "owner",
+        "user": "user:ann",
+        "object": {"type": "file", "id": "a"},
+        "user_filters": [{"type": "user"}],
+        "contextual_tuples": [] if path == "list-users" else None,
+        "context": {},
+        "consistency": "HIGHER_CONSISTENCY",
+    }
+    before = count_reads(nodes.reader)
+    answer = OpenFga(nodes.reader, openfga.store_id).post(path, body)
+    after = count_reads(nodes.reader)
+
+    assert answer.status_code == 200, answer.text
+    assert after["served"] == before["served"]
 
 
 def copy_database(url: str, primary: PostgresServer) -> str:

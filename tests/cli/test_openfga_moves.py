@@ -19,6 +19,7 @@ from tests.openfga.team_files import TUPLES, TYPES
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, running_service, settings_for
 from tests.stub_server import Answered, Sent, StubServer, stub_server
+from tests.waiting import wait_until
 
 FIRST = {**TYPES, "type_definitions": TYPES["type_definitions"][:3]}
 NEWEST = {
@@ -133,10 +134,11 @@ def test_a_store_that_is_not_empty_is_left_alone(source: OpenFga, database_url: 
         assert {name: rows for name, rows in dump(database_url).items() if name != "head"} == before
 
 
-def test_a_running_service_serves_the_store_at_once(source: OpenFga, database_url: str) -> None:
+def test_a_running_service_serves_the_store(source: OpenFga, database_url: str) -> None:
     with running_service(settings_for(database_url)) as url, Client(url) as client:
         assert client.get(f"/stores/{source.store_id}").status_code == 404
         assert move(store_url(source), database_url).exit_code == 0
+        wait_until(lambda: client.get(f"/stores/{source.store_id}").status_code == 200)
         here = OpenFga(client, source.store_id)
         assert here.post("check", {"tuple_key": key("file:a owner user:bob")}).json()["allowed"] is True
 

@@ -135,6 +135,7 @@ def answer_check(call: Call[OpenFgaCheckBody]) -> Answer[OpenFgaCheckAnswer] | D
 
 async def _answer_later(call: Call[OpenFgaCheckBody], key: NamedTupleKey) -> Answer[OpenFgaCheckAnswer]:
     body, openfga = call.body, call.context.caches.openfga
+    call = with_consistency(call, body.consistency)  # this runs later than `answer_check`, with other context variables
     named = read_model_id(body.authorization_model_id)
     for attempt in range(MAX_ATTEMPTS):
         used = await openfga.find_used(named, may_be_known=not attempt)

@@ -47,9 +47,10 @@ async def answer_expand(call: Call[ExpandBody]) -> Answer[ExpandAnswer]:
     if body.tuple_key is None:
         raise OpenFgaRefusal(INVALID, "tuple_key is missing")
     expanded = ExpandedRelation(read_object(body.tuple_key.object), read_relation(body.tuple_key.relation))
-    compiled, _ = await ctx.caches.openfga.find_used(read_model_id(body.authorization_model_id))
+    used = await ctx.caches.openfga.find_used(read_model_id(body.authorization_model_id))
+    compiled = used.compiled
     find_relation(compiled.document, expanded.object.type, expanded.relation)
     contextual = read_contextual(body.contextual_tuples, compiled.document)
-    root = await expand(ctx, compiled.document, expanded, contextual)
+    root = await expand(ctx, used, expanded, contextual)
     call.freshness.demand(root.revision)
     return Answer(ExpandAnswer(TreeAnswer(root.value)), root.revision, {MODEL_ID: compiled.id})

@@ -9,7 +9,7 @@ from magistrate.api.calls import Answer, Call
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.openfga_errors import INVALID
 from magistrate.api.openfga.tokens import INVALID_TOKEN, read_continuation, read_page_size, write_continuation
-from magistrate.api.openfga.tuples import TupleKeyBody
+from magistrate.api.openfga.tuples import TupleKeyBody, with_consistency
 from magistrate.engine.importers.names import STABLE
 from magistrate.engine.names import Revision
 from magistrate.engine.openfga.tuples import TYPE, read_object, read_relation, read_user
@@ -30,6 +30,7 @@ class ReadBody(msgspec.Struct, frozen=True):
     tuple_key: TupleKeyBody | None = None
     page_size: Any = None
     continuation_token: Any = None
+    consistency: Any = None
 
 
 class StoredConditionAnswer(msgspec.Struct, frozen=True):
@@ -63,6 +64,7 @@ class ReadAnswer(msgspec.Struct, frozen=True):
 
 
 async def read(call: Call[ReadBody]) -> Answer[ReadAnswer]:
+    call = with_consistency(call, call.body.consistency)
     body, ctx = call.body, call.context
     equal = {} if body.tuple_key is None else _read_filter(body.tuple_key)
     size = read_page_size(body.page_size)

@@ -16,6 +16,7 @@ from magistrate.engine.openfga.tuples import NamedCondition, NamedTupleKey, read
 from magistrate.engine.openfga.validation import find_policy, name_stored
 from magistrate.errors import OpenFgaRefusal
 from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.read_origins import OLDEST_READ
 
 MAX_CONTEXTUAL_TUPLES = 100
 INVALID_TUPLE = "invalid_tuple"
@@ -65,6 +66,7 @@ def with_consistency(call: Call[B], consistency: object) -> Call[B]:
         raise OpenFgaRefusal(INVALID, f"consistency must be {UNSPECIFIED}, {MINIMAL} or {HIGHER}, or the name of one")
     if number != HIGHER:
         return call
+    OLDEST_READ.set(None)  # no replica may answer
     return replace(call, freshness=replace_dataclass(call.freshness, newest=True))
 
 

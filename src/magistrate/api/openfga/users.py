@@ -89,16 +89,16 @@ async def answer_users(call: Call[ListUsersBody]) -> Answer[ListUsersAnswer]:
         raise OpenFgaRefusal(INVALID, "object is missing")
     named = read_object(f"{body.object.type or ''}:{body.object.id or ''}")
     relation, only = read_relation(body.relation), _read_filter(body.user_filters)
-    compiled, _ = await ctx.caches.openfga.find_used(read_model_id(body.authorization_model_id))
-    document = compiled.document
+    used = await ctx.caches.openfga.find_used(read_model_id(body.authorization_model_id))
+    document = used.compiled.document
     described = find_relation(document, named.type, relation, OF_LISTS)
     searched = find_type(document, only.type, OF_LISTS).name
     userset = find_relation(document, only.type, only.relation, OF_LISTS).name if only.relation else ""
     context = read_context(body.context, document, ctx.max_context_bytes)
     contextual = read_contextual_list(body.contextual_tuples or (), document)
     search = UserSearch(convert_object(named), described.name, searched, userset, context, contextual)
-    listed = await list_users(ctx, compiled, search, call.freshness)
-    return Answer(ListUsersAnswer(_render(only, listed.value)), listed.revision, {MODEL_ID: compiled.id})
+    listed = await list_users(ctx, used, search, call.freshness)
+    return Answer(ListUsersAnswer(_render(only, listed.value)), listed.revision, {MODEL_ID: used.compiled.id})
 
 
 class _Filter(msgspec.Struct, frozen=True):

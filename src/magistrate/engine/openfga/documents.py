@@ -75,13 +75,18 @@ class OpenFgaDocument(msgspec.Struct, frozen=True, weakref=True):
 
     def list_conditional(self) -> frozenset[WarrantPattern]:
         """Returns the patterns of warrants that the model allows with a condition only."""
-        plain, conditional = set[WarrantPattern](), set[WarrantPattern]()
+        return frozenset(pattern for pattern, names in self.list_conditions().items() if "" not in names)
+
+    def list_conditions(self) -> Mapping[WarrantPattern, frozenset[str]]:
+        """Returns the policies with which the model allows warrants of each pattern, the empty text for none; nothing
+        if it has no conditions."""
+        listed: dict[WarrantPattern, set[str]] = {}
         for of_type in self.types.values() if self.conditions else ():
             for relation in of_type.relations.values():
                 for allowed in relation.allowed:
-                    pattern = _build_pattern(of_type, relation, allowed)
-                    (conditional if allowed.condition else plain).add(pattern)
-        return frozenset(conditional - plain)
+                    name = self.conditions[allowed.condition].name if allowed.condition else ""
+                    listed.setdefault(_build_pattern(of_type, relation, allowed), set()).add(name)
+        return {pattern: frozenset(names) for pattern, names in listed.items()}
 
 
 def _build_pattern(of_type: DocumentType, relation: DocumentRelation, allowed: AllowedUser) -> WarrantPattern:

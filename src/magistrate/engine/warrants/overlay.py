@@ -7,7 +7,7 @@ their kinds and ids without making each a Warrant.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
@@ -26,6 +26,9 @@ from magistrate.errors import InvalidParameter
 
 WarrantKey = tuple[WarrantNames, str]
 """Identifies a warrant by its names and the text of its policy."""
+
+CountsWarrant = Callable[[Warrant], bool]
+"""Returns whether a stored warrant counts."""
 
 _KEY_LENGTH = 7
 """Counts the first columns of a warrant that identify it: its names and its policy."""
@@ -47,6 +50,7 @@ class Overlay:
     does, with the creation time of the stored one; unless that one has expired, or its policy can hold no more, by the
     creation time of the added one, which then counts as it is.
     If it `replaces`, an added warrant counts instead of all stored ones with its names, whatever their policies are.
+    Stored warrants are left out of which `counts_stored` returns False.
     `removed` identifies the deleted warrants; with each of `removed_objects`, all warrants end that name it. A read
     costs the ids that it names and the warrants that it finds, however many others there are.
     """
@@ -57,7 +61,9 @@ class Overlay:
         removed: Iterable[WarrantKey] = (),
         removed_objects: Iterable[ObjectRef] = (),
         replaces: bool = False,
+        counts_stored: CountsWarrant | None = None,
     ) -> None:
+        self._counts_stored = counts_stored
         self._given = added if isinstance(added, PlainWarrants) else tuple(added)
         self._removed = frozenset(removed)
         self._removed_objects = frozenset(removed_objects)
@@ -148,7 +154,8 @@ class Overlay:
 
     @property
     def only_adds(self) -> bool:
-        return not self._removed and not self._removed_objects and not self._replaces
+        removes = self._removed or self._removed_objects or self._replaces
+        return not removes and self._counts_stored is None
 
     @cached_property
     def _has_limits(self) -> bool:
@@ -196,6 +203,8 @@ class Overlay:
         """Returns whether a stored warrant still counts; removes the added one that it counts instead of, and makes
         the one that counts instead of it as old."""
         if self._removed_objects and not self._removed_objects.isdisjoint(_ends(stored)):
+            return False
+        if self._counts_stored is not None and not self._counts_stored(stored):
             return False
         if (stored.object_id, stored.subject_id) not in self._ids_of_changes:
             return True

@@ -19,7 +19,7 @@ from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.steps import Checkpoints, Run, take_pieces
 from magistrate.engine.subjects import split_subject_type
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.warrants.overlay import Overlay
+from magistrate.engine.warrants.overlay import CountsWarrant, Overlay
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
 from magistrate.engine.warrants.reader import WarrantReader
 from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work, sort_in_steps
@@ -59,9 +59,11 @@ class NewestRevision(NamedTuple):
 
 class ListRequest:
     """Represents a request for all rows of one query, at `revision`, sorted by `sort`. If it `is_pinned`, no later
-    revision will do. If it `replaces_stored`, a contextual warrant counts instead of all stored ones with its names."""
+    revision will do. If it `replaces_stored`, a contextual warrant counts instead of all stored ones with its names;
+    stored warrants are left out of which `counts_stored` returns False."""
 
     replaces_stored = False
+    counts_stored: CountsWarrant | None = None
 
     def __init__(
         self, ctx: Context, request: QueryRequest, newest: NewestRevision, *, sort: str, now: int, is_pinned: bool
@@ -85,6 +87,10 @@ class ListRequest:
         is_usual = self.sort == "id" and request.now is None and not request.contextual
         return is_usual and self.ctx.caches.graph.is_enabled
 
+    @property
+    def _is_overlaid(self) -> bool:
+        return bool(self.request.contextual) or self.counts_stored is not None
+
     async def find_model(self) -> Model:
         """Returns the model of the revision, without what contextual warrants add."""
         return await self.ctx.caches.models.at(self.revision, self._model_revision)
@@ -94,15 +100,17 @@ class ListRequest:
         written."""
         if self._model is None:
             self._model = await self.find_model()
-            if self.request.contextual:
-                contextual = build_contextual_warrants(self.request.contextual, self.now, self.replaces_stored)
+            if self._is_overlaid:
+                contextual = build_contextual_warrants(
+                    self.request.contextual, self.now, self.replaces_stored, self.counts_stored
+                )
                 self._model, self.overlay = contextual.extend_model(self._model), contextual.overlay
                 self.work.spend(self.overlay.size)
         return self._model
 
     async def prepare_reader(self) -> WarrantReader:
         """Returns the reader of the stored and the contextual warrants. Raises like `prepare_model`."""
-        if self.request.contextual:
+        if self._is_overlaid:
             await self.prepare_model()
         return self.ctx.store if self.overlay is None else OverlaidReader(self.ctx.store, self.overlay)
 

@@ -28,7 +28,7 @@ from magistrate.operations.checks.decision_log import RequestOrigin
 from magistrate.operations.checks.evaluators import Moment, decide_in_order, list_evaluators
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.openfga.documents import USERSET, CompiledDocument, ModelUse, UsedModel
+from magistrate.operations.openfga.documents import USERSET, ModelUse, UsedModel
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.store.contract.new_rows import NewWarrant
 
@@ -80,14 +80,14 @@ async def decide_by_model(
     # A contextual tuple counts instead of a stored one with another condition, which the graph cache cannot do.
     replaces = bool(contextual) and bool(compiled.document.conditions)
     if not used.is_live or checks[0].subject.relation or replaces:
-        return await decide_by_document(ctx, compiled, checks, freshness, origin, contextual)
+        return await _decide_by_document(ctx, used, checks, freshness, origin, contextual)
     pending = build_pending(ctx, checks, freshness, origin, contextual)
     return pending.decide_at_once() or await pending.decide()
 
 
-async def decide_by_document(
+async def _decide_by_document(
     ctx: Context,
-    compiled: CompiledDocument,
+    used: UsedModel,
     checks: Sequence[Check],
     freshness: Freshness,
     origin: RequestOrigin,
@@ -95,14 +95,16 @@ async def decide_by_document(
 ) -> Decisions:
     """Returns the decisions by an authorization model, whatever the model of the store is. A contextual tuple counts
     instead of a stored one, whatever condition that has. If the subject is a userset, there is one check."""
-    check, now = checks[0], ctx.now()
+    check, compiled, now = checks[0], used.compiled, ctx.now()
     userset = check.subject if check.subject.relation else None
     logged = PendingChecks(ctx, checks, ALL_NEEDED, freshness, contextual=_date(contextual, now), origin=origin)
     if userset is not None:
         subject = Subject(USERSET, NOBODY, "")
         member = NewWarrant(ObjectRef(userset.type, userset.id), RelationName(userset.relation), subject)
         checks, contextual = [Check(check.object, check.relation, subject, check.context)], (*contextual, member)
-    added = _date(contextual, now, replaces=True)
+    added = None
+    if contextual or used.counts_stored is not None:
+        added = build_contextual_warrants(contextual, now, replaces=True, counts_stored=used.counts_stored)
     pending = PendingChecks(ctx, checks, ALL_NEEDED, freshness, contextual=added)
     use = ModelUse.CHECKS if userset is None else ModelUse.USERSETS
     moment = ModelMoment(ctx, freshness, replace_model=lambda model: compiled.build_model(model, use))
@@ -121,5 +123,5 @@ def require_known(work: Work) -> None:
         raise OpenFgaRefusal(INVALID, UNKNOWN_CONDITION)
 
 
-def _date(contextual: Sequence[NewWarrant], now: int, replaces: bool = False) -> ContextualWarrants | None:
-    return build_contextual_warrants(contextual, now, replaces) if contextual else None
+def _date(contextual: Sequence[NewWarrant], now: int) -> ContextualWarrants | None:
+    return build_contextual_warrants(contextual, now) if contextual else None

@@ -21,6 +21,10 @@ from magistrate.engine.openfga.user_lists import (
     allow_own_usersets,
     list_own_patterns,
 )
+from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.policy.references import is_reference
+from magistrate.engine.warrants.overlay import CountsWarrant
+from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_pattern
 from magistrate.errors import OpenFgaRefusal
 from magistrate.operations.models.cache import Models
 from magistrate.operations.models.definitions import render_definition, render_policy_definition
@@ -52,10 +56,11 @@ class ModelUse(Enum):
 
 
 class CompiledDocument:
-    """Holds an authorization model with its id, the definitions and the policies that it has as the model of a store,
-    and the models that decide by it, for the newest patterns of warrants that are known."""
+    """Holds an authorization model with its id, the policies that it lists for each pattern of warrants, the
+    definitions and the policies that it has as the model of a store, and the models that decide by it, for the newest
+    patterns of warrants that are known."""
 
-    __slots__ = ("_models", "definitions", "document", "id", "policies", "size")
+    __slots__ = ("_models", "conditions", "definitions", "document", "id", "policies", "size")
 
     def __init__(
         self,
@@ -66,6 +71,7 @@ class CompiledDocument:
     ) -> None:
         self.id = model_id
         self.document = document
+        self.conditions = document.list_conditions()
         self.definitions = definitions
         self.policies = policies
         self.size = MIN_BYTES + BYTES_OF_A_CHARACTER * len(document.text)
@@ -137,6 +143,23 @@ class UsedModel(NamedTuple):
 
     compiled: CompiledDocument
     is_live: bool
+
+    @property
+    def counts_stored(self) -> CountsWarrant | None:
+        """Returns what says whether a stored warrant counts by this model, as far as that depends on the conditions
+        that it lists; None if all do. Where the newest model demands a condition, writes of it and of tuples make sure
+        that no warrant is stored without one."""
+        if self.is_live or not self.compiled.document.conditions:
+            return None
+        return partial(_has_declared_condition, self.compiled.conditions)
+
+
+def _has_declared_condition(conditions: Mapping[WarrantPattern, frozenset[str]], warrant: Warrant) -> bool:
+    declared = conditions.get(warrant_pattern(warrant.names))
+    if declared is None or (warrant.policy and not is_reference(warrant.policy)):
+        return True  # allowed types decide, or the warrant is no tuple
+    reference = read_policy(warrant.policy).reference if warrant.policy else None
+    return ("" if reference is None else reference.name) in declared
 
 
 _OWNERS = count()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from magistrate.engine.importers.names import STABLE
 from magistrate.engine.names import WILDCARD, Revision
 from magistrate.engine.nesting import fold, walk
-from magistrate.engine.openfga.documents import AllowedUser, DocumentRelation, OpenFgaDocument
+from magistrate.engine.openfga.documents import AllowedUser, DocumentRelation
 from magistrate.engine.openfga.tuples import NamedObject
 from magistrate.engine.openfga.validation import convert_object
 from magistrate.engine.steps import take_pieces
@@ -17,6 +17,7 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import Work, sort_in_steps
 from magistrate.operations.context import Context
+from magistrate.operations.openfga.documents import UsedModel
 from magistrate.operations.openfga.names import ForeignNames
 from magistrate.operations.readers.contextual_warrants import build_contextual_warrants
 from magistrate.operations.runs import complete_checkpoints
@@ -40,15 +41,15 @@ class ExpandedRelation(NamedTuple):
 
 
 async def expand(
-    ctx: Context, document: OpenFgaDocument, expanded: ExpandedRelation, contextual: Sequence[NewWarrant]
+    ctx: Context, used: UsedModel, expanded: ExpandedRelation, contextual: Sequence[NewWarrant]
 ) -> Snapshot[TreeNode]:
     """Returns the root of the tree. Raises BudgetExceeded if all users in it, each time that they are in it, are more
     than a query may read."""
-    relations = document.types[expanded.object.type].relations
+    relations = used.compiled.document.types[expanded.object.type].relations
     rewrite = relations[expanded.relation].rewrite
     names = list(dict.fromkeys(name for part in walk(rewrite, _list_operands) for name in _list_given(part, expanded)))
     work = limit_work(ctx.max_query_work)
-    users = _GivenUsers(ctx, document, work)
+    users = _GivenUsers(ctx, used, work)
     for name in names:
         await users.read(convert_object(expanded.object), name, relations[name], contextual=contextual)
     names_by_relation = {
@@ -119,10 +120,11 @@ def _build_content(
 class _GivenUsers:
     """Reads the users that tuples give the relations of an object, all at one revision."""
 
-    def __init__(self, ctx: Context, document: OpenFgaDocument, work: Work) -> None:
+    def __init__(self, ctx: Context, used: UsedModel, work: Work) -> None:
         self._ctx = ctx
         self._names = ForeignNames()
-        self._names.add(document)
+        self._names.add(used.compiled.document)
+        self._counts = used.counts_stored
         self._work = work
         self._now = ctx.now()
         self.revision: Revision | None = None
@@ -147,7 +149,7 @@ class _GivenUsers:
             self.revision = listed.revision
             rows = listed.value.rows
             self._work.spend(len(rows))
-            self._add(names, rows, allowed)
+            self._add(names, rows if self._counts is None else list(filter(self._counts, rows)), allowed)
             if not listed.value.follows:
                 return
             boundary = (rows[-1].created_at, rows[-1].number)

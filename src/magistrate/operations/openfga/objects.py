@@ -15,6 +15,7 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.overlay import CountsWarrant
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import (
@@ -26,7 +27,7 @@ from magistrate.operations.lists.evaluators import (
 )
 from magistrate.operations.lists.query import read_slice
 from magistrate.operations.openfga.checks import NOBODY, require_known
-from magistrate.operations.openfga.documents import USERSET, CompiledDocument, ModelUse, UsedModel
+from magistrate.operations.openfga.documents import USERSET, ModelUse, UsedModel
 from magistrate.operations.runs import release_runs
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
@@ -42,9 +43,15 @@ class ReplacedModelRequest(ListRequest):
     replaces_stored = True
 
     def __init__(
-        self, ctx: Context, request: QueryRequest, newest: NewestRevision, replace_model: Callable[[Model], Model]
+        self,
+        ctx: Context,
+        request: QueryRequest,
+        newest: NewestRevision,
+        replace_model: Callable[[Model], Model],
+        counts_stored: CountsWarrant | None,
     ) -> None:
         super().__init__(ctx, request, newest, sort=SORT, now=ctx.now(), is_pinned=True)
+        self.counts_stored = counts_stored
         self._replace_model = replace_model
 
     @property
@@ -79,7 +86,7 @@ def list_objects(ctx: Context, used: UsedModel, search: ObjectSearch, freshness:
     is_plain = not subject.relation and not search.contextual and not used.compiled.document.conditions
     if used.is_live and is_plain:
         return _list_by_store(ctx, _build_request(search), freshness)
-    return _list_by_document(ctx, used.compiled, search, freshness)
+    return _list_by_document(ctx, used, search, freshness)
 
 
 def _build_request(search: ObjectSearch) -> QueryRequest:
@@ -107,9 +114,7 @@ async def _list_by_store(ctx: Context, request: QueryRequest, freshness: Freshne
             yield page
 
 
-async def _list_by_document(
-    ctx: Context, compiled: CompiledDocument, search: ObjectSearch, freshness: Freshness
-) -> ObjectPages:
+async def _list_by_document(ctx: Context, used: UsedModel, search: ObjectSearch, freshness: Freshness) -> ObjectPages:
     state = await ctx.store.read_warrants((), None, 1)
     await ctx.store.confirm_history()  # models are known by the number of their revision
     freshness.demand(state.newest)
@@ -118,7 +123,8 @@ async def _list_by_document(
         ctx,
         _build_request(search),
         NewestRevision(state.revision, state.model_revision),
-        lambda model: compiled.build_model(model, use),
+        lambda model: used.compiled.build_model(model, use),
+        used.counts_stored,
     )
     async for page in _cut_pages(request, None):
         require_known(request.work)

@@ -31,7 +31,7 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import ListRequest, NewestRevision, QueryRequest
 from magistrate.operations.openfga.checks import require_known
-from magistrate.operations.openfga.documents import CompiledDocument, ModelUse
+from magistrate.operations.openfga.documents import ModelUse, UsedModel
 from magistrate.operations.runs import complete_checkpoints, complete_run
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant
@@ -68,12 +68,13 @@ class _DerivedRequest(ListRequest):
         ctx: Context,
         request: QueryRequest,
         newest: NewestRevision,
-        compiled: CompiledDocument,
+        used: UsedModel,
         *,
         of_users: bool,
     ) -> None:
         super().__init__(ctx, request, newest, sort="id", now=ctx.now(), is_pinned=True)
-        self._compiled = compiled
+        self.counts_stored = used.counts_stored
+        self._compiled = used.compiled
         self._of_users = of_users
 
     async def find_model(self) -> Model:
@@ -87,9 +88,7 @@ class _DerivedRequest(ListRequest):
         return model.with_patterns(add_named_patterns(self.overlay.patterns))
 
 
-async def list_users(
-    ctx: Context, compiled: CompiledDocument, search: UserSearch, freshness: Freshness
-) -> Snapshot[UserResults]:
+async def list_users(ctx: Context, used: UsedModel, search: UserSearch, freshness: Freshness) -> Snapshot[UserResults]:
     """Raises BudgetExceeded, OpenFgaRefusal if a condition cannot be evaluated, and what reading raises."""
     state = await ctx.store.read_warrants((), None, 1)
     await ctx.store.confirm_history()  # models are known by the number of their revision
@@ -101,7 +100,7 @@ async def list_users(
         ctx,
         QueryRequest(query, search.context, search.contextual),
         NewestRevision(state.revision, state.model_revision),
-        compiled,
+        used,
         of_users=not search.userset,
     )
     stored = await request.prepare_reader()

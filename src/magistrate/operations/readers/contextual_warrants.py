@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.undefined_names import find_names_fault
-from magistrate.engine.warrants.overlay import Overlay
+from magistrate.engine.warrants.overlay import CountsWarrant, Overlay
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER, PlainWarrants
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.store.contract.new_rows import NewWarrant
@@ -21,12 +21,17 @@ MAX_CONTEXTUAL_WARRANTS = 100
 
 class ContextualWarrants:
     """Holds the contextual warrants of one request in their order, created at its time `now` (in microseconds since
-    1970 UTC), with ascending numbers from FIRST_NUMBER on. If it `replaces`, each counts instead of all stored ones
-    with its names."""
+    1970 UTC), with ascending numbers from FIRST_NUMBER on. `replaces` and `counts_stored` are those of Overlay."""
 
-    def __init__(self, warrants: Sequence[Warrant] | PlainWarrants, now: int, replaces: bool = False) -> None:
+    def __init__(
+        self,
+        warrants: Sequence[Warrant] | PlainWarrants,
+        now: int,
+        replaces: bool = False,
+        counts_stored: CountsWarrant | None = None,
+    ) -> None:
         self.now = now
-        self.overlay = Overlay(warrants, replaces=replaces)
+        self.overlay = Overlay(warrants, replaces=replaces, counts_stored=counts_stored)
 
     @property
     def warrants(self) -> Sequence[Warrant]:
@@ -54,10 +59,12 @@ class ContextualWarrants:
         return self.overlay.extend_model(model)
 
 
-def build_contextual_warrants(new: Sequence[NewWarrant], now: int, replaces: bool = False) -> ContextualWarrants:
+def build_contextual_warrants(
+    new: Sequence[NewWarrant], now: int, replaces: bool = False, counts_stored: CountsWarrant | None = None
+) -> ContextualWarrants:
     """Returns the contextual warrants of a request at this time."""
     warrants = [build_warrant(warrant, now, number) for number, warrant in enumerate(new, FIRST_NUMBER)]
-    return ContextualWarrants(warrants, now, replaces)
+    return ContextualWarrants(warrants, now, replaces, counts_stored)
 
 
 def digest_warrants(new: Sequence[NewWarrant]) -> str:
