@@ -1,6 +1,6 @@
 """Defines the cache entry of one object in one view."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -79,7 +79,7 @@ def measure_names(names: Container[str] | None) -> int:
     return _BYTES_OF_A_SET + measure_texts(names) if isinstance(names, frozenset) else 0
 
 
-def _measure_states(states: Sequence[State]) -> int:
+def _measure_states(states: Collection[State]) -> int:
     each = SEQUENCE_BYTES + NUMBER_BYTES + POINTER_BYTES
     return SEQUENCE_BYTES + sum([each + measure_text(member_id) for _, member_id in states])
 
@@ -213,51 +213,113 @@ def _remove_name(names: Container[str] | None, name: str, size: int) -> Containe
     return names - {name} if isinstance(names, frozenset) and name in names and len(names) == size else None
 
 
-def read_entry(
-    plan: Plan, subject_type: TypeName, warrants: Iterable[Warrant], around: Surroundings, is_whole: bool
-) -> Entry:
+class ExpandedKind(NamedTuple):
+    """Says what the warrants of one kind reach in a view: `is_direct` if they name subjects of the view, `is_own` if
+    they are of its own relation. `numbers` has the views that they reach, `open` those of them that memberships do not
+    cover, and `closed` how the names of states in the others begin."""
+
+    is_direct: bool
+    is_own: bool
+    numbers: tuple[int, ...]
+    open: tuple[int, ...]
+    closed: tuple[str, ...]
+
+
+class ViewExpansion:
+    """Finds what the warrants in the entries of a view reach. As that depends on their relation, and on the type and
+    relation of their subjects only, it is found out once for each of these."""
+
+    __slots__ = ("_plan", "_subject_type", "kinds")
+
+    def __init__(self, plan: Plan, subject_type: TypeName) -> None:
+        self.kinds: dict[tuple[str, str, str], ExpandedKind] = {}
+        """Maps relations, types and relations of subjects to what `find` has found. For speed, callers look here
+        first."""
+        self._plan = plan
+        self._subject_type = subject_type
+
+    def find(self, warrant: Warrant, around: Surroundings) -> ExpandedKind:
+        plan, of_type = self._plan, self._subject_type
+        following = [around.following(target, of_type) for target in around.expand_warrant(warrant, plan)]
+        numbers = tuple(number for number in dict.fromkeys(following) if number is not None)
+        expanded = self.kinds[warrant.relation, warrant.subject_type, warrant.subject_relation] = ExpandedKind(
+            is_direct=warrant.subject_type == of_type and plan.names_subject(warrant),
+            is_own=warrant.relation == plan.relation,
+            numbers=numbers,
+            open=tuple(number for number in numbers if not around.is_closed(number)),
+            closed=tuple(f" {number}:" for number in numbers if around.is_closed(number)),
+        )
+        return expanded
+
+
+def read_entry(expansion: ViewExpansion, warrants: Iterable[Warrant], around: Surroundings, is_whole: bool) -> Entry:
     """Returns the entry made of these warrants, all different. `is_whole` is false when warrants to subjects are not
     included."""
     direct: list[ObjectId] = []
     own: list[ObjectId] = []
-    states: dict[State, None] = {}
+    closed: dict[str, None] = {}
+    targets: dict[State, None] = {}
     conditioned: list[Conditioned] = []
-    size = 0
+    size, kinds = 0, expansion.kinds
     for warrant in warrants:
         size += 1
-        is_direct = warrant.subject_type == subject_type and plan.names_subject(warrant)
-        target_views = [around.following(target, subject_type) for target in around.expand_warrant(warrant, plan)]
-        targets = tuple((number, warrant.subject_id) for number in target_views if number is not None)
-        if targets and warrant.subject_id == WILDCARD:
+        subject_id = warrant.subject_id
+        expanded = kinds.get((warrant.relation, warrant.subject_type, warrant.subject_relation))
+        if expanded is None:
+            expanded = expansion.find(warrant, around)
+        if expanded.numbers and subject_id == WILDCARD:
             return UNREADABLE
-        if warrant.is_conditional:
-            conditioned += [Conditioned(warrant, ())] if is_direct else []
-            conditioned += [Conditioned(warrant, targets)] if targets else []
+        if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
+            states = tuple([(number, subject_id) for number in expanded.numbers])
+            conditioned += [Conditioned(warrant, ())] if expanded.is_direct else []
+            conditioned += [Conditioned(warrant, states)] if states else []
             continue
-        states.update(dict.fromkeys(targets))
-        if is_direct:
-            direct.append(warrant.subject_id)
-            own += [warrant.subject_id] if warrant.relation == plan.relation else []
-    if not size and is_whole:
+        if expanded.is_direct:
+            direct.append(subject_id)
+            if expanded.is_own:
+                own.append(subject_id)
+        for begins_with in expanded.closed:
+            closed[f"{begins_with}{subject_id} "] = None
+        for number in expanded.open:
+            targets[number, subject_id] = None
+    if is_whole and not (direct or closed or targets or conditioned):
         return EMPTY
     subjects = _names(direct)
     own_subjects = subjects if len(own) == len(direct) else _names(own)
-    closed = tuple(state_name(state) for state in states if around.is_closed(state[0]))
-    targets = tuple(state for state in states if not around.is_closed(state[0]))
-    measured = ENTRY_BYTES + measure_texts(closed) + (_measure_states(targets) if targets else 0)
-    if direct:
-        measured += measure_names(subjects) + (0 if own_subjects is subjects else measure_names(own_subjects))
-    if conditioned:
-        measured += _measure_conditioned(conditioned)
+    measured = _measure_contents(subjects, own_subjects, closed, targets, conditioned)
     return Entry(
         direct=subjects if is_whole else None,
         own=own_subjects,
-        closed=closed,
-        targets=targets,
+        closed=tuple(closed),
+        targets=tuple(targets),
         conditioned=tuple(conditioned),
         size=size,
-        bytes=measured,
+        bytes=_SIZES[measured] if measured < len(_SIZES) else measured,
     )
+
+
+_SIZES = tuple(range(1_024))
+"""Holds the sizes of most entries once: a number of its own would take 32 bytes in each."""
+
+
+def _measure_contents(
+    subjects: Container[str],
+    own: Container[str],
+    closed: Collection[str],
+    targets: Collection[State],
+    conditioned: Sequence[Conditioned],
+) -> int:
+    """Returns what an entry that has these takes in memory."""
+    measured = ENTRY_BYTES
+    if closed:
+        measured += measure_texts(closed)
+    if targets:
+        measured += _measure_states(targets)
+    if subjects:
+        measured += measure_names(subjects) + (0 if own is subjects else measure_names(own))
+    if conditioned:
+        measured += _measure_conditioned(conditioned)
+    return measured
 
 
 def _names(ids: Sequence[ObjectId]) -> Container[str]:

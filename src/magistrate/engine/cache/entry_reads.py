@@ -124,7 +124,7 @@ class Entries(Lookup):
                 view.entries.keep(object_id, UNREADABLE)
                 continue
             warrants = {**by_object.get(object_id, {}), **wildcard}.values()
-            entry = read_entry(view.plan, view.subject_type, warrants, self._graph, is_whole=self._is_whole)
+            entry = read_entry(view.expansion, warrants, self._graph, is_whole=self._is_whole)
             view.entries.keep(object_id, entry)
             yield 1 + len(warrants)
 
@@ -156,7 +156,7 @@ class Points(Lookup):
         for object_id in self._ids:
             warrants = {**by_object.get(object_id, {}), **by_object.get(WILDCARD, {})}.values()
             view = self._view
-            entry = read_entry(view.plan, view.subject_type, warrants, self._graph, is_whole=True)
+            entry = read_entry(view.expansion, warrants, self._graph, is_whole=True)
             view.points.keep((object_id, self._subject_id), entry)
             yield 1 + len(warrants)
 

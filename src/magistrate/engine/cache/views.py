@@ -4,7 +4,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from magistrate.engine.byte_sizes import SEQUENCE_BYTES, SLOT_BYTES
-from magistrate.engine.cache.entries import EMPTY, Entry, add_subject, remove_subject, subject_name, weigh_entry
+from magistrate.engine.cache.entries import (
+    EMPTY,
+    Entry,
+    ViewExpansion,
+    add_subject,
+    remove_subject,
+    subject_name,
+    weigh_entry,
+)
 from magistrate.engine.cache.memberships import Memberships
 from magistrate.engine.cache.segments import Capacity, SparseSegment
 from magistrate.engine.model.model import Model
@@ -78,6 +86,7 @@ class PlanView:
     def set_plan(self, plan: Plan, model: Model, is_closed: bool) -> None:
         """Sets the plan that the view reads for from now on; the graph sets the branches of the plan."""
         self.plan = plan
+        self.expansion = ViewExpansion(plan, self.subject_type)
         self.direct = model.request(plan.type, plan.relations, self.subject_type)
         self.targets = [*plan.requests]
         self.requests = [self.direct, *self.targets] if self.direct is not None else self.targets

@@ -179,8 +179,7 @@ class _AddedEntries:
         for request in self._requests:
             for warrant in self._overlay.find(WarrantRead(request, (object_id, WILDCARD))):
                 added[warrant.number] = warrant
-        view = self._view
-        return read_entry(view.plan, view.subject_type, added.values(), self._graph, is_whole=True)
+        return read_entry(self._view.expansion, added.values(), self._graph, is_whole=True)
 
 
 _NO_KEYS: CacheSegment[Entry] = CacheSegment(Capacity(0), weigh_entry)
