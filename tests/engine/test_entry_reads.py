@@ -1,4 +1,4 @@
-"""Warrants that lead nowhere are not cached as an entry."""
+"""What is read for the entries of several views is read once, and what leads nowhere is not cached as an entry."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ import pytest
 
 from magistrate.engine.cache.entries import EMPTY
 from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
-from magistrate.engine.cache.filling import list_starts
+from magistrate.engine.cache.filling import find_missing, list_starts
 from magistrate.engine.cache.graph import UNREACHABLE, Graph
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.warrants.reader import AnyRead
@@ -71,6 +71,20 @@ class Cache:
 @pytest.fixture
 def cache() -> Cache:
     return Cache()
+
+
+def test_what_several_views_need_of_an_object_is_read_once(cache: Cache) -> None:
+    missing = find_missing(cache.graph, TypeName("document"), [ObjectId("1")])
+    views = [cache.graph.views[number] for number, _ in missing.entries]
+    followed = [view for view in views for request in view.targets if request.relations == ("parent",)]
+    assert len(followed) > 1
+
+    reads = cache.read(missing)
+
+    assert len([read for read in reads if read.request.relations == ("parent",)]) == 1
+    assert [view.key for view in followed if "1" not in view.entries.young] == []
+    to_users = [view.entries.young["1"] for view in followed if view.subject_type == "user"]
+    assert [[object_id for _, object_id in entry.targets] for entry in to_users] == [["a"], ["a"]]
 
 
 def test_warrants_that_lead_to_no_subject_of_the_type_make_no_entry(cache: Cache) -> None:

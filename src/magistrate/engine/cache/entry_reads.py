@@ -10,8 +10,10 @@ more than a few others, it is found out first whether these are too many, which 
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import chain
+
+import msgspec
 
 from magistrate.engine.cache.closures import UNUSABLE, Kind
 from magistrate.engine.cache.entries import UNREADABLE, State, read_entry
@@ -238,8 +240,13 @@ def _by_object(warrant_lists: WarrantLists) -> dict[str, dict[int, Warrant]]:
     return by_object
 
 
+_WarrantsByRead = Mapping[object, Sequence[Warrant]]
+"""Maps what `_identify` returns of reads to the warrants that these reads returned."""
+
+
 class Fetch:
-    """Reads what is missing from a graph as of `revision`, batch by batch, until nothing is left.
+    """Reads what is missing from a graph as of `revision`, batch by batch, until nothing is left. What several views
+    need of the same objects is read once.
 
     Changes since that revision must be passed to `note_changes` before the rows are cached. `is_wasted` is set when
     these changes cannot be determined, or are too many; nothing more is cached then.
@@ -251,34 +258,38 @@ class Fetch:
         self.revision = graph.revision
         lookups = _lookups(graph, missing)
         self._left = [lookups] if lookups else []
+        self._reads: dict[object, AnyRead] = {}
         self._keeping: Iterator[int] = iter(())
         self._changes: list[WarrantNames] = []
         self.is_wasted = False
 
     def reads(self) -> tuple[Sequence[AnyRead], int] | None:
-        """Returns the next reads and the limit on their rows in total, or None when nothing is left."""
+        """Returns the next reads, each once, and the limit on their rows in total, or None when nothing is left."""
         if not self._left or self.is_wasted:
             return None
         together = self._left[-1]
-        return [read for lookup in together for read in lookup.reads()], self._limit(together)
+        self._reads = {_identify(read): read for lookup in together for read in lookup.reads()}
+        return [*self._reads.values()], self._limit(together)
 
     def take(self, warrant_lists: WarrantLists) -> None:
         """Takes the rows of the last reads; `keep` then caches them."""
         together = self._left.pop()
+        counting = [self.model.select_counting(warrants) for warrants in warrant_lists]
+        warrants_by_read = dict(zip(self._reads, counting, strict=True))
         if sum(map(len, warrant_lists)) < self._limit(together):
-            for lookup, warrants in _with_warrants(together, warrant_lists):
+            for lookup, warrants in _with_warrants(together, warrants_by_read):
                 if isinstance(lookup, GroupCount) and (groups := lookup.find_groups(warrants)) is not None:
                     self._left.append([groups])
-            self._keeping = _keep_all(together, [self.model.select_counting(warrants) for warrants in warrant_lists])
+            self._keeping = _keep_all(together, warrants_by_read)
         else:
-            self._left += self._reduce(together, warrant_lists)
+            self._left += self._reduce(together, warrants_by_read)
 
-    def _reduce(self, together: Sequence[Lookup], warrant_lists: WarrantLists) -> list[list[Lookup]]:
+    def _reduce(self, together: Sequence[Lookup], warrants_by_read: _WarrantsByRead) -> list[list[Lookup]]:
         """Returns the batches to read in place of this one, whose rows have reached the limit: one without the rows of
         each key that has too many alone, or else its halves."""
         smaller: list[Lookup | None] = []
         has_less = False
-        for lookup, warrants in _with_warrants(together, warrant_lists):
+        for lookup, warrants in _with_warrants(together, warrants_by_read):
             is_too_large = lookup.count == 1 and sum(map(len, warrants)) > lookup.most
             smaller.append(lookup.less() if is_too_large else lookup)
             has_less |= is_too_large
@@ -306,18 +317,23 @@ class Fetch:
         return min(lookup.most for lookup in together) + 1 + WARRANTS_EACH * others
 
 
-def _keep_all(together: Sequence[Lookup], warrant_lists: WarrantLists) -> Iterator[int]:
-    for lookup, warrants in _with_warrants(together, warrant_lists):
+def _identify(read: AnyRead) -> object:
+    """Returns a value that is the same for reads of the same warrants, by whichever view."""
+    request = read.request
+    return (msgspec.structs.astuple(request), read.ids) if isinstance(request, WarrantsByObject) else read
+
+
+def _keep_all(together: Sequence[Lookup], warrants_by_read: _WarrantsByRead) -> Iterator[int]:
+    for lookup, warrants in _with_warrants(together, warrants_by_read):
         yield from lookup.keep(warrants)
 
 
-def _with_warrants(together: Sequence[Lookup], warrant_lists: WarrantLists) -> Iterator[tuple[Lookup, WarrantLists]]:
+def _with_warrants(
+    together: Sequence[Lookup], warrants_by_read: _WarrantsByRead
+) -> Iterator[tuple[Lookup, WarrantLists]]:
     """Yields each lookup of a batch with the warrants of its reads."""
-    start = 0
     for lookup in together:
-        end = start + len(lookup.reads())
-        yield lookup, warrant_lists[start:end]
-        start = end
+        yield lookup, [warrants_by_read[_identify(read)] for read in lookup.reads()]
 
 
 def _halves(together: Sequence[Lookup]) -> list[list[Lookup]]:
