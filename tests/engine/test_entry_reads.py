@@ -115,3 +115,16 @@ def test_a_warrant_that_is_added_to_such_an_object_and_removed_again_is_followed
         names.append(entry.direct)
 
     assert names == [" zoe ", ""]
+
+
+def test_a_view_that_no_warrant_leads_on_from_has_no_entries(cache: Cache) -> None:
+    """Whether a folder is a reader depends on exclusions, so there are views for that, but no warrant makes it one."""
+    cache.number("reader", "folder")
+    to_folders = [view for view in cache.graph.views.values() if view.subject_type == "folder"]
+    assert {view.key.relation for view in to_folders if view.is_empty} >= {"viewer"}
+    missing = find_missing(cache.graph, TypeName("document"), [ObjectId("1")])
+
+    assert {cache.graph.views[number].key.relation for number, _ in missing.entries} >= {"parent", "viewer"}
+    assert not [number for number, _ in missing.entries if cache.graph.views[number].is_empty]
+    cache.read(missing)
+    assert [len(view.entries) for view in to_folders if view.key.relation == "viewer"] == [0]

@@ -444,6 +444,7 @@ class Graph:
         view.same = tuple(branch for branch in branches if isinstance(branch, int))
         view.operations = tuple(branch for branch in branches if not isinstance(branch, int))
         targets = self._targets(view)
+        view.is_empty = view.direct is None and not any(is_reached for _, is_reached, _ in targets.values())
         if view.renew_signature(
             {names: (is_reached, is_closed) for names, (_, is_reached, is_closed) in targets.items()}
         ):
