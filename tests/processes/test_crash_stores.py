@@ -85,7 +85,9 @@ def test_killed_at_any_time_stores_are_whole_and_deletions_go_on(
         asyncio.run(verify_stores(url, changes))
 
     with ForkedService(tmp_path, database_url=url, api_key=KEY) as service, service.client() as client:
-        wait_until(lambda: client.post("/v2/stores", json={"name": max(changes.deleted)}).status_code == 200)
+        wait_until(
+            lambda: client.post("/v2/stores", json={"name": max(changes.deleted), "from": "default"}).status_code == 200
+        )
         wait_until(
             lambda: not [row for row in dump(url)["store"] if row[2] in changes.deleted - {max(changes.deleted)}]
         )
