@@ -231,7 +231,7 @@ _NO_NAMES: tuple[str, ...] = (
     "limit",
     "sortBy",
 )
-_NO_NAMES += ("sortOrder", "since", "until", "kind", "order", "withKeys", "verify")
+_NO_NAMES += ("sortOrder", "since", "until", "kind", "order", "withKeys", "verify", "origin", "leaveOut")
 PARAMETERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(_NO_NAMES, ("<object>",)),
     **dict.fromkeys(

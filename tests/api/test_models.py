@@ -219,19 +219,19 @@ def test_a_model_of_another_product_in_json_is_converted(client: Client) -> None
         answer = client.post("/v2/model/convert", json=given)
         assert answer.status_code == 200, answer.text
         assert "relation viewer [user]" in answer.text
-    refused = client.post("/v2/model/convert", params={"from": "openfga"}, json={"objectTypes": []})
+    refused = client.post("/v2/model/convert", params={"origin": "openfga"}, json={"objectTypes": []})
     assert refused.json()["errors"][0]["message"] == "this is no model of OpenFGA"
 
 
 def test_a_schema_is_converted_and_its_origin_may_be_said(client: Client) -> None:
-    for parameters in ({}, {"from": "spicedb"}):
+    for parameters in ({}, {"origin": "spicedb"}):
         answer = client.post("/v2/model/convert", content=SPICEDB, params=parameters)
         assert answer.status_code == 200, answer.text
         assert "relation read []" in answer.text
         assert "Warning" not in answer.headers
-    assert client.post("/v2/model/convert", content=SPICEDB, params={"from": "text"}).json()["code"] == "invalid_model"
-    refused = client.post("/v2/model/convert", content=SPICEDB, params={"from": "keto"}).json()
-    assert (refused["parameter"], refused["message"]) == ("from", "must be text, json, openfga, spicedb")
+    assert client.post("/v2/model/convert", content=SPICEDB, params={"origin": "text"}).json()["code"] == "invalid_model"
+    refused = client.post("/v2/model/convert", content=SPICEDB, params={"origin": "keto"}).json()
+    assert (refused["parameter"], refused["message"]) == ("origin", "must be text, json, openfga, spicedb")
 
 
 def test_what_is_wrong_with_a_model_of_another_product_is_said_with_its_line(client: Client) -> None:

@@ -174,7 +174,7 @@ async def validate(call: Call[WrittenBody]) -> Answer[ModelValidationAnswer]:
 
 
 ORIGIN = Parameter(
-    "from",
+    "origin",
     "whose the model is; by default it is guessed from the text",
     {"enum": [TEXT_ORIGIN, JSON_ORIGIN, *PRODUCTS]},
 )
