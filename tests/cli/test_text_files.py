@@ -157,6 +157,7 @@ READERS = {
     "cli/writes/write.py": "above",
     "commit.py": "a file of the package",
     "config/api_keys.py": "above",
+    "engine/importers/texts.py": "no file, but a text that its caller has read",
     "engine/lists/language.py": "files of the package",
     "operations/backups/backup_file.py": "backups, as above",
     "operations/importing/importer.py": "above",
