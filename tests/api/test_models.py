@@ -229,7 +229,9 @@ def test_a_schema_is_converted_and_its_origin_may_be_said(client: Client) -> Non
         assert answer.status_code == 200, answer.text
         assert "relation read []" in answer.text
         assert "Warning" not in answer.headers
-    assert client.post("/v2/model/convert", content=SPICEDB, params={"origin": "text"}).json()["code"] == "invalid_model"
+    assert (
+        client.post("/v2/model/convert", content=SPICEDB, params={"origin": "text"}).json()["code"] == "invalid_model"
+    )
     refused = client.post("/v2/model/convert", content=SPICEDB, params={"origin": "keto"}).json()
     assert (refused["parameter"], refused["message"]) == ("origin", "must be text, json, openfga, spicedb")
 
