@@ -261,6 +261,7 @@ class CachedWalks:
         walk, work, stop_at = begin_walk(graph, batch, self.work), self.work, batch.stop_at
         decide = walk.decide if len(batch.checks) > 1 else walk.decide_anew
         decided: list[Decision] = []
+        work.pass_checkpoint()
         try:
             for check in batch.checks:
                 decision = Undecided.PAUSED if work.needs_checkpoint else decide(check)
