@@ -265,13 +265,11 @@ async def test_a_fault_in_writing_them_is_logged_and_later_they_are_written(
         faults.append(ZeroDivisionError("a fault of ours"))
         log.note([asked(ANN)], decided([EXPLICIT]), AT)
         async with log.unwritten.writing(), asyncio.timeout(20):
-            while not told:
-                await asyncio.sleep(0.01)
+            while not [entry for entry in told if entry["event"] == "decisions could not be written"]:
+                await asyncio.sleep(0.01)  # services that other tests have stopped may log as well
             faults.clear()
             while not await logged(store):
                 await asyncio.sleep(0.01)
-
-    assert {entry["event"] for entry in told} == {"decisions could not be written"}
 
 
 async def test_the_decisions_of_all_stores_wait_within_one_limit_and_are_written(database_url: str) -> None:
