@@ -56,7 +56,7 @@ class OppositeStores:
         self.writes = 0
         for side in SIDES:
             name = f"side-{side}-{number}"
-            client.post("/v2/stores", json={"name": name}).raise_for_status()
+            client.post("/v2/stores", json={"name": name, "from": "default"}).raise_for_status()
             operator = Sender(f"/stores/{name}", f"ApiKey {KEY}")
             body = {"name": "own", "scopes": ["admin"]}
             key = self._send("POST", "/v2/keys", operator, json=body).json()["key"]
