@@ -9,16 +9,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import structlog
 from click.testing import Result
-from structlog.testing import capture_logs
 
 from magistrate.api.audit import log as audit_log
+from magistrate.api.audit import records as audit_records
 from magistrate.api.audit.chain import begin_chain, read_sealed_line, seal_line
 from magistrate.api.audit.log import CHAIN_BYTES, AuditLog, ChainedFile
 from magistrate.api.audit.records import AUDIT_FORMATS, NOT_RENDERED, LineContent
 from magistrate.cli.commands import main
 from tests.audit_records import contents, find_faults, record
+from tests.captured_log import captured_log
 from tests.cli.runner import CommandRunner
 from tests.processes.starting import start_process
 from tests.waiting import wait_until
@@ -301,7 +301,7 @@ def test_a_record_that_cannot_be_rendered_leaves_a_stub_and_the_next_ones_are_wr
 ) -> None:
     path = tmp_path / "audit"
     unusual = msgspec.structs.replace(record(0, b"{}"), path="/v2/\ud800")  # a character that UTF-8 does not have
-    with capture_logs() as logged:
+    with captured_log(audit_records) as logged:
         log = AuditLog(str(path), log_format)
         log.note(unusual)
         log.note(record(1))
@@ -363,10 +363,7 @@ def test_a_full_disk_is_logged_once_and_the_records_stay(tmp_path: Path, monkeyp
     (tmp_path / "audit").symlink_to("/dev/full")
     monkeypatch.setattr(audit_log, "WRITTEN_EVERY_SECONDS", 0.01)
     monkeypatch.setattr(audit_log, "RETRIED_EVERY_SECONDS", 0.01)
-    monkeypatch.setattr(
-        audit_log, "log", structlog.get_logger()
-    )  # a logger that was used keeps what was configured then
-    with capture_logs() as logged:
+    with captured_log(audit_log) as logged:
         log = AuditLog(str(tmp_path / "audit"), "json")
         log.note(record(0))
         wait_until(lambda: bool(logged))

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import httpx
 import pytest
-import structlog
-from structlog.testing import capture_logs
 
 from magistrate.api.calls import Answer, Call
 from magistrate.api.http import application, streams
@@ -23,6 +21,7 @@ from magistrate.api.used_types import list_none
 from magistrate.errors import StoreUnavailable
 from magistrate.operations.keys.callers import Scope
 from tests.api.sockets import connect, head, read_answer, read_to_the_end
+from tests.captured_log import captured_log
 from tests.metrics import sum_metric
 from tests.running import Client, running_server, settings_for
 from tests.waiting import wait_until
@@ -209,14 +208,12 @@ async def _wait() -> AsyncGenerator[bytes, None]:
 )
 def test_a_stream_that_fails_has_no_last_chunk(
     streaming: Streaming,
-    monkeypatch: pytest.MonkeyPatch,
     make: Callable[[], AsyncGenerator[bytes, None]],
     logged: str,
 ) -> None:
     client, _, source = streaming
     source.make, source.piece_timeout_ms = make, 100
-    monkeypatch.setattr(streams, "log", structlog.get_logger())
-    with capture_logs() as lines, connect(client) as connection:
+    with captured_log(streams) as lines, connect(client) as connection:
         connection.sendall(head(client, "GET", PATH))
         answer = read_to_the_end(connection)
 

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
-from structlog.testing import capture_logs
 
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, Check, Decision
 from magistrate.engine.names import Revision
 from magistrate.errors import NotFound, StoreUnavailable
+from magistrate.operations import scheduling
 from magistrate.operations.checks import decision_log
 from magistrate.operations.checks.check import PendingChecks, check
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions, StopAt
@@ -29,6 +29,7 @@ from magistrate.store.contract.store import Store
 from magistrate.store.contract.stores import NewStore, StoreLimits
 from magistrate.wiring.contexts import context_of
 from magistrate.wiring.stores import migrate_store, open_store, open_stores
+from tests.captured_log import captured_log
 from tests.operations.stored_warrants import DRIVE, define, grant, question
 from tests.running import settings_for
 
@@ -261,7 +262,7 @@ async def test_a_fault_in_writing_them_is_logged_and_later_they_are_written(
     store, faults = failing
     log = DecisionLog(store, 100, UnwrittenDecisions())
 
-    with capture_logs() as told:
+    with captured_log(scheduling) as told:
         faults.append(ZeroDivisionError("a fault of ours"))
         log.note([asked(ANN)], decided([EXPLICIT]), AT)
         async with log.unwritten.writing(), asyncio.timeout(20):

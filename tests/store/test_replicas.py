@@ -8,7 +8,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-import structlog
 
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
@@ -16,7 +15,9 @@ from magistrate.store.contract.new_rows import NewObject, NewObjectType, Stamp
 from magistrate.store.contract.read_origins import OLDEST_READ
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, STALE_MS, RevisionId
 from magistrate.store.contract.store import Store
+from magistrate.store.postgres import replicas
 from magistrate.wiring.stores import migrate_store, open_stores
+from tests.captured_log import captured_log
 from tests.databases import PostgresServer
 from tests.running import settings_for
 from tests.standby import Standby, standby_of
@@ -272,7 +273,7 @@ async def test_a_database_that_is_no_replica_is_not_used_and_said_so(
     if kind != "empty":
         async with opened(other_url, url) as other:
             await put(other, "other")
-    with structlog.testing.capture_logs() as logged:
+    with captured_log(replicas) as logged:
         async with opened(url, other_url) as store:
             for number in range(5):
                 await put(store, f"plan-{number}")
