@@ -1,0 +1,1 @@
+"""What each release stored, and how it answered."""
