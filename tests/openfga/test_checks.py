@@ -95,6 +95,8 @@ def test_a_batch_has_an_answer_or_an_error_for_each_check(filled: OpenFga) -> No
         [{"tuple_key": key("file:a viewer user:ann"), "correlation_id": f"i{n}"} for n in range(51)],
         [{"tuple_key": key("file:a viewer user:ann"), "correlation_id": "a"}] * 2,
         [{"tuple_key": key("file:a viewer user:ann"), "correlation_id": "a.b"}],
+        [{"tuple_key": key("file:a viewer user:ann"), "correlation_id": text} for text in ("a", "b" * 37)],
+        [{"tuple_key": key("file:a viewer user:ann"), "correlation_id": text} for text in ("a", "")],
         [{"tuple_key": key("file:a viewer user:ann")}],
         [{"tuple_key": {"user": "user:a b", "relation": "viewer", "object": "file:a"}, "correlation_id": "a"}],
         [{"correlation_id": "a"}],
@@ -298,6 +300,41 @@ def test_the_checks_of_a_batch_are_decided_together(filled: OpenFga) -> None:
         assert len(filled.post("batch-check", {"checks": checks}).json()["result"]) == len(texts)
     hits = sum_metric(filled.client, "magistrate_graph_hits_total") - before
     assert hits in (0, 3), "a batch counts as one request; without the graph cache there are no hits"
+
+
+def test_a_batch_is_decided_by_the_model_that_it_names(openfga: OpenFga) -> None:
+    first = openfga.write_model(TYPES)
+    write(openfga, "file:a viewer user:ann", "file:a blocked user:ann")
+    second = openfga.write_model(model(define("user"), define("file", viewer=(this(), ["user"]))))
+    checks = [
+        {"tuple_key": key(f"file:a {relation} user:ann"), "correlation_id": relation}
+        for relation in ("viewer", "blocked")
+    ]
+    for _ in range(2):
+        by_first = openfga.post("batch-check", {"checks": checks, "authorization_model_id": first})
+        assert by_first.json()["result"] == {"viewer": {"allowed": True}, "blocked": {"allowed": True}}
+        assert by_first.headers[HEADER] == first
+        by_second = openfga.post("batch-check", {"authorization_model_id": second, "checks": checks})
+        assert by_second.json()["result"]["viewer"] == {"allowed": True}
+        assert by_second.json()["result"]["blocked"]["error"]["input_error"] == "validation_error"
+        assert by_second.headers[HEADER] == second
+
+
+def test_the_contexts_of_a_batch_are_those_of_its_checks(openfga: OpenFga) -> None:
+    below = {"name": "below", "expression": "level < 3", "parameters": {"level": {"type_name": "TYPE_NAME_INT"}}}
+    types = model(define("user"), define("file", viewer=(this(), ["user with below"])))
+    openfga.write_model({**types, "conditions": {"below": below}})
+    written = {**key("file:a viewer user:ann"), "condition": {"name": "below"}}
+    assert openfga.post("write", {"writes": {"tuple_keys": [written]}}).status_code == 200
+    contexts: list[Any] = [{"level": 2}, {"level": 3}, {}, None, {"level": "2"}]
+    checks = [
+        {"tuple_key": key("file:a viewer user:ann"), "correlation_id": f"i{number}", "context": context}
+        for number, context in enumerate(contexts)
+    ]
+    for _ in range(2):
+        result = openfga.post("batch-check", {"checks": checks}).json()["result"]
+        assert [result[f"i{number}"].get("allowed") for number in range(5)] == [True, False, None, None, True]
+        assert result["i2"]["error"]["input_error"] == "validation_error"
 
 
 @pytest.mark.parametrize("path", ["check", "batch-check", "list-objects", "list-users", "expand"])

@@ -18,7 +18,7 @@ import msgspec.inspect
 from magistrate.api.http import json_values
 from magistrate.api.http.json_values import build_decoder, decode_json
 from magistrate.api.http.ticket_parameter import TICKET
-from magistrate.api.http.unknown_members import has_known_names_only, list_types, require_known_members
+from magistrate.api.http.unknown_members import has_known_names_only, has_ours, list_types, require_known_members
 from magistrate.engine.byte_sizes import DICT_BYTES, CacheBytes, measure_texts
 from magistrate.engine.cache.segments import CacheSegment, Capacity
 from magistrate.engine.names import suggest_name
@@ -108,7 +108,7 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int, i
 
 def _check_names(body: bytes, of_type: type, is_strict: bool) -> None:
     """Raises InvalidParameter if valid JSON has a member that is misspelled or, if the request `is_strict`, unknown."""
-    if not is_strict and b"\\" not in body and has_known_names_only(body, of_type):
+    if not is_strict and (not has_ours(of_type) or (b"\\" not in body and has_known_names_only(body, of_type))):
         return
     try:
         value = decode_json(body)

@@ -188,6 +188,12 @@ def list_structs(of_type: type) -> Sequence[type]:
     return [part.cls for part in list_types(of_type) if isinstance(part, msgspec.inspect.StructType)]
 
 
+@lru_cache(1_024)
+def has_ours(of_type: type) -> bool:
+    """Returns whether a body of this type can have members that Warrant, or who else defines it, does not have."""
+    return any(map(list_ours, list_structs(of_type)))
+
+
 def list_ours(struct: type) -> Sequence[str]:
     """Returns the members of objects of this type that Warrant does not have."""
     return _describe_members(struct).ours

@@ -44,12 +44,28 @@ class AssertionKey(msgspec.Struct, frozen=True):
     user: str
 
 
+class AssertionCondition(msgspec.Struct, frozen=True):
+    """Holds the condition of a contextual tuple."""
+
+    name: str | None
+    context: dict[str, Any] | None
+
+
+class AssertionTuple(msgspec.Struct, frozen=True):
+    """Holds a contextual tuple of an assertion."""
+
+    user: str | None
+    relation: str | None
+    object: str | None
+    condition: AssertionCondition | None
+
+
 class StoredAssertion(msgspec.Struct, frozen=True):
-    """Holds an assertion as it is stored and answered."""
+    """Holds an assertion as it is stored and answered, with members that have no value."""
 
     tuple_key: AssertionKey
     expectation: bool
-    contextual_tuples: list[TupleKeyBody]
+    contextual_tuples: list[AssertionTuple]
     context: dict[str, Any] | None
 
 
@@ -96,7 +112,12 @@ def _read_assertion(body: AssertionBody, document: OpenFgaDocument, max_context_
     if body.context:
         check_context_size(body.context, max_context_bytes)
     names = AssertionKey(body.tuple_key.object or "", body.tuple_key.relation or "", body.tuple_key.user or "")
-    return StoredAssertion(names, bool(body.expectation), tuples, body.context)
+    return StoredAssertion(names, bool(body.expectation), [*map(_describe_tuple, tuples)], body.context)
+
+
+def _describe_tuple(body: TupleKeyBody) -> AssertionTuple:
+    condition = None if body.condition is None else AssertionCondition(body.condition.name, body.condition.context)
+    return AssertionTuple(body.user, body.relation, body.object, condition)
 
 
 def _check_tuples(tuples: Sequence[TupleKeyBody], document: OpenFgaDocument) -> None:

@@ -3,7 +3,19 @@ service does not describe them, because others do."""
 
 from functools import partial
 
-from magistrate.api.openfga import assertions, changes, checks, expansion, models, objects, reads, stores, users, writes
+from magistrate.api.openfga import (
+    assertions,
+    batches,
+    changes,
+    checks,
+    expansion,
+    models,
+    objects,
+    reads,
+    stores,
+    users,
+    writes,
+)
 from magistrate.api.route import TEXT, Parameter, Route
 from magistrate.api.used_types import list_all, list_none
 from magistrate.operations.keys.callers import Scope
@@ -34,8 +46,8 @@ OPENFGA_ROUTES: tuple[Route, ...] = (
         is_fast=True, scope=Scope.CHECK, list_types=list_all,
     ),
     Route(
-        "POST", f"{_STORE}/batch-check", checks.answer_batch, "Answer 1 to 50 checks",
-        scope=Scope.CHECK, list_types=list_all,
+        "POST", f"{_STORE}/batch-check", batches.answer_batch, "Answer 1 to 50 checks",
+        is_fast=True, scope=Scope.CHECK, list_types=list_all,
     ),
     _read("POST", f"{_STORE}/expand", expansion.answer_expand, "Show who has a relation, one level deep"),
     _read("POST", f"{_STORE}/list-objects", objects.answer_objects, "List the objects on which a user has a relation"),

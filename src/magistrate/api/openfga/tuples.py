@@ -25,7 +25,7 @@ UNSPECIFIED, MINIMAL, HIGHER = 0, 100, 200
 MODEL_ID = "Openfga-Authorization-Model-Id"
 
 
-class ConditionBody(msgspec.Struct, frozen=True):
+class ConditionBody(msgspec.Struct, frozen=True, omit_defaults=True):
     """Represents the condition of a tuple, with values for some of its parameters."""
 
     name: str | None = None
@@ -36,7 +36,7 @@ class ConditionBody(msgspec.Struct, frozen=True):
         return NamedCondition(self.name or "", self.context or {}) if self.name or self.context else None
 
 
-class TupleKeyBody(msgspec.Struct, frozen=True):
+class TupleKeyBody(msgspec.Struct, frozen=True, omit_defaults=True):
     """Represents a tuple, or what a check is about."""
 
     user: str | None = None
@@ -49,7 +49,7 @@ class TupleKeyBody(msgspec.Struct, frozen=True):
         return read_tuple_key(self.user, self.relation, self.object)
 
 
-class ContextualTuplesBody(msgspec.Struct, frozen=True):
+class ContextualTuplesBody(msgspec.Struct, frozen=True, omit_defaults=True):
     """Represents tuples that count as if they were written, for one request."""
 
     tuple_keys: list[TupleKeyBody] | None = None

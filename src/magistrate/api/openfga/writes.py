@@ -24,21 +24,21 @@ NOTHING_TO_WRITE = "invalid_write_input"
 ERROR, IGNORE = "error", "ignore"
 
 
-class TuplesToWriteBody(msgspec.Struct, frozen=True):
+class TuplesToWriteBody(msgspec.Struct, frozen=True, omit_defaults=True):
     """Represents tuples to be written."""
 
     tuple_keys: list[TupleKeyBody] | None = None
     on_duplicate: str | None = None
 
 
-class TuplesToDeleteBody(msgspec.Struct, frozen=True):
+class TuplesToDeleteBody(msgspec.Struct, frozen=True, omit_defaults=True):
     """Represents tuples to be deleted."""
 
     tuple_keys: list[TupleKeyBody] | None = None
     on_missing: str | None = None
 
 
-class OpenFgaWriteBody(msgspec.Struct, frozen=True):
+class OpenFgaWriteBody(msgspec.Struct, frozen=True, omit_defaults=True):
     """Represents a write."""
 
     writes: TuplesToWriteBody | None = None

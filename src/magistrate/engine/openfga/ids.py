@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 from magistrate.engine.id_characters import DOTS, NFC, SIGNS, has_id_characters, is_id
 from magistrate.engine.names import ObjectId
 
+PERCENT = "%"
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 _AMBIGUOUS = re.compile("%(?=[0-9A-F]{2})")
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
@@ -19,7 +20,7 @@ _SIGNS = frozenset(SIGNS)
 
 def encode_id(text: str) -> ObjectId | None:
     """Returns the id that we have for one of OpenFGA, None if it would be too long."""
-    if "%" not in text and is_id(text):
+    if PERCENT not in text and is_id(text):
         return ObjectId(text)
     encoded = "".join(map(_encode_character, _AMBIGUOUS.sub("%25", text)))
     if encoded in DOTS:
@@ -37,7 +38,7 @@ def _encode_character(character: str) -> str:
 
 def decode_id(text: str) -> str:
     """Returns the id of OpenFGA that one of ours stands for."""
-    if "%" not in text or not _ESCAPE.search(text):
+    if PERCENT not in text or not _ESCAPE.search(text):
         return text
     decoded = unquote(text, errors="surrogateescape")
     return decoded if encode_id(decoded) == text else text
