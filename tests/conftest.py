@@ -77,6 +77,10 @@ LONG_FILES = (
 began one of them last would keep the others waiting."""
 
 STORES = ("sqlite", "postgres")
+POSTGRES_NIGHTLY = pytest.mark.parametrize(
+    "database_url", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True
+)
+"""Is for tests that take seconds and are not about what a store does."""
 THRESHOLDS = gc.get_threshold()
 
 MAX_SURVIVORS = 300_000

@@ -42,7 +42,7 @@ SCHEMA_WITHOUT_BOUNDS = schemathesis.openapi.from_dict(DOCUMENT)
 SCHEMA_WITHOUT_BOUNDS.config.phases.coverage.enabled = False
 
 QUICK = settings(
-    max_examples=12,
+    max_examples=5,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
@@ -172,6 +172,12 @@ def test_no_request_of_v1_at_a_bound_does_either(
     validate_answers(operation, settings(QUICK, max_examples=3), services)
 
 
+@pytest.mark.nightly
+@operations_under("/v2/", "/access/", "/fga/v1/")
+def test_nor_do_many_requests(operation: tuple[str, str], services: dict[str, requests.Session]) -> None:
+    validate_answers(operation, settings(QUICK, max_examples=30), services)
+
+
 @operations_under("/fga/v1/")
 def test_no_request_of_fga_v1_does_either(operation: tuple[str, str], services: dict[str, requests.Session]) -> None:
-    validate_answers(operation, settings(QUICK, max_examples=5), services)
+    validate_answers(operation, QUICK, services)
