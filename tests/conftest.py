@@ -80,7 +80,7 @@ STORES = ("sqlite", "postgres")
 POSTGRES_NIGHTLY = pytest.mark.parametrize(
     "database_url", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True
 )
-"""Is for tests that take seconds and are not about what a store does."""
+"""Is for tests that take seconds and are about something other than the store."""
 THRESHOLDS = gc.get_threshold()
 
 MAX_SURVIVORS = 300_000

@@ -21,6 +21,7 @@ def run(*options: str) -> None:
     command.run(parser.parse_args([*QUICK.split(), *options]))
 
 
+@pytest.mark.nightly
 def test_our_own_server_is_loaded_measured_and_probed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     run("--stores", "SQLite", "--probe-pairs", "8", "--plots", str(tmp_path))
 
@@ -66,6 +67,7 @@ def test_openfga_is_measured_with_the_same_answers(capsys: pytest.CaptureFixture
     assert "| drive, 1,000, small: distinct checks, filled | does not fill its cache before it answers |" in printed
 
 
+@pytest.mark.nightly
 def test_openfga_is_started_with_and_without_caches_and_compared(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

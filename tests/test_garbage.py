@@ -46,6 +46,7 @@ def test_what_survived_a_collection_is_not_scanned_again(freezer: SurvivorFreeze
     assert gc.get_freeze_count() < before + SURVIVORS
 
 
+@pytest.mark.nightly
 def test_cycles_that_survived_are_freed_once_the_survivors_stay_many(freezer: SurvivorFreezer) -> None:
     cycle = Cycle()
     gc.collect()
@@ -60,6 +61,7 @@ def test_cycles_that_survived_are_freed_once_the_survivors_stay_many(freezer: Su
     assert found() is None
 
 
+@pytest.mark.nightly
 def test_survivors_that_are_many_for_a_while_are_not_scanned_again(freezer: SurvivorFreezer) -> None:
     for _ in range(COUNTED_EVERY * COUNTS_OF_A_PERIOD + 1):
         gc.collect()  # from here on, twice as many as there are now are tolerated

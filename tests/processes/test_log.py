@@ -121,7 +121,7 @@ def check_until(stop: threading.Event, url: str, statuses: list[int]) -> None:
                 continue
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.nightly), "2"])
 def test_an_outage_of_postgresql_is_a_line_in_ten_seconds(
     tmp_path: Path, request: pytest.FixtureRequest, workers: str
 ) -> None:

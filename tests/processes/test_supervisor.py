@@ -143,7 +143,7 @@ def test_a_worker_that_is_told_to_stop_is_replaced_and_loses_no_connection(tmp_p
     assert (entry["pid"], entry["reason"]) == (stopped, "it received a signal to stop")
 
 
-@pytest.mark.parametrize(("steady_seconds", "ends"), [(600, True), (0, False)])
+@pytest.mark.parametrize(("steady_seconds", "ends"), [(600, True), pytest.param(0, False, marks=pytest.mark.nightly)])
 def test_five_failures_in_a_row_end_the_service(tmp_path: Path, steady_seconds: float, ends: bool) -> None:
     with supervised(tmp_path, steady_seconds=steady_seconds) as service:
         for _ in range(4):
