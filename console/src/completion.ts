@@ -1,6 +1,7 @@
 /** Finds what a half-written name may become, from the model and from the objects of the service. */
 
 import { onlyTypes, read } from "./api";
+import { writeObject } from "./names";
 import { asOf } from "./route";
 import { listRelations, listTypes, type Page } from "./schema";
 
@@ -31,15 +32,17 @@ export interface Store {
 }
 
 const MOST_OBJECTS = 8;
+/** The service lists what contains a text, in the order of ids: this many are read, so that those that begin with it come first. */
+const READ_OBJECTS = 100;
 const MOST_TYPES = 6;
 
-async function findObjects(query: Record<string, string>, signal: AbortSignal): Promise<Option[]> {
-  const request = { query: { limit: MOST_OBJECTS, asOf: asOf.value, ...query }, signal };
-  const page = await read<Page<StoredObject>>("v2/objects", request);
-  return page.results.map((object) => ({
-    value: `${object.objectType}:${object.objectId}`,
-    hint: describeMeta(object.meta),
-  }));
+/** Returns objects whose id or meta contains a text: first those that begin with it. */
+async function findObjects(q: string, objectType: string | undefined, signal: AbortSignal): Promise<Option[]> {
+  const query = { limit: q ? READ_OBJECTS : MOST_OBJECTS, asOf: asOf.value, q, objectType };
+  const page = await read<Page<StoredObject>>("v2/objects", { query, signal });
+  return sortByPrefix(page.results, q)
+    .slice(0, MOST_OBJECTS)
+    .map((object) => ({ value: writeObject(object), hint: describeMeta(object.meta) }));
 }
 
 /** Returns a short text of the meta of an object: what people know it by. */
@@ -54,13 +57,12 @@ export function describeMeta(meta: Record<string, unknown> | undefined): string 
 export const completeObject: Complete = async (text, signal) => {
   const [type = "", rest] = splitOnce(text, ":");
   if (rest !== undefined) {
-    const found = await findObjects({ objectType: type, q: rest }, signal);
-    return sortByPrefix(found, text);
+    return findObjects(rest, type, signal);
   }
   const types = matchNames(listTypes(), type)
     .slice(0, MOST_TYPES)
     .map(({ value }) => ({ value: `${value}:`, hint: "type", isPrefix: true }));
-  return text && !onlyTypes.value ? [...types, ...(await findObjects({ q: text }, signal))] : types;
+  return text && !onlyTypes.value ? [...types, ...(await findObjects(text, undefined, signal))] : types;
 };
 
 /** Completes what an object does and, behind `#`, the relations of usersets. */
@@ -90,10 +92,12 @@ function matchNames(names: string[], text: string): Option[] {
   return [...first, ...others].slice(0, 40).map((value) => ({ value }));
 }
 
-/** Returns the options that begin with a text before those that contain it. */
-function sortByPrefix(options: Option[], text: string): Option[] {
-  const starts = ({ value }: Option) => Number(value.startsWith(text));
-  return options.toSorted((one, other) => starts(other) - starts(one));
+/** Returns the objects whose ids begin with a text, whatever its case, then those whose meta does, then the others. */
+function sortByPrefix(objects: StoredObject[], text: string): StoredObject[] {
+  const start = text.toLowerCase();
+  const rank = ({ objectId, meta }: StoredObject) =>
+    objectId.toLowerCase().startsWith(start) ? 0 : describeMeta(meta)?.toLowerCase().startsWith(start) ? 1 : 2;
+  return objects.toSorted((one, other) => rank(one) - rank(other));
 }
 
 function splitOnce(text: string, separator: string): [string, string | undefined] {

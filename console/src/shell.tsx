@@ -98,7 +98,7 @@ function SignedIn({ entry }: { entry: PageEntry | undefined }) {
   if (!entry) return <NotFound />;
   const Body = entry.body(pages.value);
   return entry.needs && findObstacle(entry.needs) ? (
-    <div class="wide">
+    <div>
       <h1>{entry.title}</h1>
       <Permitted needs={entry.needs}>{null}</Permitted>
     </div>

@@ -93,7 +93,7 @@ async def test_a_mistake_in_a_name_is_named(console: Console) -> None:
     await expect(console.page.get_by_text("did you mean can-read?")).to_be_visible()
 
     await console.open("why", subject="bob", relation="can-read", object="document:roadmap")
-    await expect(console.page.get_by_role("alert")).to_contain_text("write type:id, as in user:kim")
+    await expect(console.page.get_by_role("alert")).to_contain_text("Write type:id, as in user:kim")
 
 
 ROOMS = {

@@ -2,9 +2,10 @@ import { useEffect, useState } from "preact/hooks";
 import { findObstacle, onlyTypes, read } from "../api";
 import { completeObject, completeRelation, describeMeta, type StoredObject } from "../completion";
 import { useLoaded } from "../loading";
-import { readObject, showTime, writeObject, type Warrant } from "../names";
+import { readObject, writeObject, type Warrant } from "../names";
 import { ExampleButton } from "../parts/example_button";
 import { CompletedField } from "../parts/field";
+import { Filters } from "../parts/filters";
 import { Icon } from "../parts/icons";
 import { ImportFile } from "../parts/import_file";
 import { ObjectLink } from "../parts/names";
@@ -17,6 +18,7 @@ import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
 import { adjust, asOf, go, link, route } from "../route";
 import { listTypes, objectTypes, type Page } from "../schema";
+import { Time } from "../parts/time";
 
 const PAGE_SIZE = 50;
 const WRITE = { scope: "write" } as const;
@@ -34,7 +36,7 @@ export function DataPage() {
   }, [wanted]);
   const [done, setDone] = useState("");
   return (
-    <div class="wide">
+    <div>
       <div class="heading">
         <h1>Data</h1>
         <nav class="tabs" aria-label="Kinds of data">
@@ -92,7 +94,7 @@ function Objects({ turn }: { turn: string }) {
   );
   return (
     <>
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <Filters count={[type, q].filter(Boolean).length}>
         <TypeFilter label="Type" name="type" value={type} />
         <div class="field">
           <label for="q">Contains</label>
@@ -105,7 +107,7 @@ function Objects({ turn }: { turn: string }) {
           />
         </div>
         <Order sorts={{ objectId: "Id", createdAt: "Created" }} />
-      </form>
+      </Filters>
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
       {!loaded.value && !loaded.fault && <Busy what="Reading objects" />}
       {loaded.value?.results.length === 0 && <NoObjects isFiltered={Boolean(type || q)} onLoaded={loaded.reload} />}
@@ -148,7 +150,7 @@ function ObjectTable({ objects }: { objects: StoredObject[] }) {
             <ObjectLink object={object} />
           </td>
           <td class="meta">{describeMeta(object.meta)}</td>
-          <td class="time">{showTime(object.createdAt)}</td>
+          <td class="time"><Time time={object.createdAt} /></td>
         </tr>
       ))}
     </Table>
@@ -187,13 +189,7 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
   const isFiltered = Boolean(object || relation || subject);
   return (
     <>
-      <form
-        class="filters"
-        onSubmit={(event) => {
-          event.preventDefault();
-          filter({});
-        }}
-      >
+      <Filters count={[object, relation, subject].filter(Boolean).length} onSubmit={() => filter({})}>
         <CompletedField
           label="Subject"
           placeholder="any"
@@ -222,7 +218,7 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
         <button type="submit" class="quiet">
           Filter
         </button>
-      </form>
+      </Filters>
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
       {!loaded.value && !loaded.fault && <Busy what="Reading warrants" />}
       {loaded.value?.results.length === 0 && (

@@ -4,6 +4,7 @@ import { completeObject, completeSubject } from "../completion";
 import { makeStream } from "../events";
 import { addEntries, announceEntries, MOST_ENTRIES, readEntry, type LiveEntry } from "../live";
 import { CompletedField } from "../parts/field";
+import { Filters } from "../parts/filters";
 import { HistoryTabs } from "../parts/history_tabs";
 import { Mark } from "../parts/icons";
 import { LiveEntryPart } from "../parts/live_entry";
@@ -34,7 +35,7 @@ export function LivePage() {
         </Empty>
       ) : (
         <>
-          <Filters key={String(isOfAccess)} isOfAccess={isOfAccess} />
+          <StreamFilters key={String(isOfAccess)} isOfAccess={isOfAccess} />
           {filter ? (
             <Stream key={JSON.stringify([isOfAccess, filter])} isOfAccess={isOfAccess} filter={filter} />
           ) : (
@@ -70,18 +71,15 @@ function split(text = ""): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }
 
-function Filters({ isOfAccess }: { isOfAccess: boolean }) {
+function StreamFilters({ isOfAccess }: { isOfAccess: boolean }) {
   const { parameters } = route.value;
   const [fields, setFields] = useState<Record<string, string>>(parameters);
   const shown = isOfAccess ? ACCESS.fields : CHANGES.fields;
   const set = (name: string) => (value: string) => setFields({ ...fields, [name]: value });
   return (
-    <form
-      class="filters"
-      onSubmit={(event) => {
-        event.preventDefault();
-        adjust({ ...fields, show: parameters.show });
-      }}
+    <Filters
+      count={Object.keys(shown).filter((name) => parameters[name]).length}
+      onSubmit={() => adjust({ ...fields, show: parameters.show })}
     >
       <div class="field">
         <label for="live-show">Show</label>
@@ -117,7 +115,7 @@ function Filters({ isOfAccess }: { isOfAccess: boolean }) {
       <button type="submit" class="quiet">
         Filter
       </button>
-    </form>
+    </Filters>
   );
 }
 

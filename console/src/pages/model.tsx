@@ -36,7 +36,7 @@ export function ModelPage() {
   const loaded = useLoaded((aborted) => readModel(aborted, asOf.value), [asOf.value]);
   const [done, setDone] = useState("");
   return (
-    <div class="wide model">
+    <div class="model">
       <h1>Model</h1>
       {done && (
         <Notice>

@@ -3,8 +3,10 @@ import { arrangeAccess } from "../access_matrix";
 import { onlyTypes, read } from "../api";
 import type { StoredObject } from "../completion";
 import { useLoaded } from "../loading";
-import { quoteObject, readObject, showTime, writeObject, type ObjectName, type Warrant } from "../names";
+import { quoteObject, readObject, writeObject, type ObjectName, type Warrant } from "../names";
+import { Filters } from "../parts/filters";
 import { Icon } from "../parts/icons";
+import { classOfName } from "../parts/names";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { ContextField } from "../parts/context";
 import { Pager } from "../parts/pager";
@@ -18,6 +20,7 @@ import type { QueryRow } from "../query_row";
 import { adjust, asOf, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 import { pathOf } from "../stored_object";
+import { Time } from "../parts/time";
 
 const PAGE_SIZE = 50;
 /** How many relations of subjects are read before people want more. */
@@ -52,10 +55,10 @@ export function ObjectPage() {
   const isUser = object.objectType === "user"; // of a user, people first want to know what it may do
   const shown = tab && tab in TABS ? (tab as Tab) : hasRelations && !isUser ? "who" : "what";
   return (
-    <div class="wide" key={name}>
+    <div key={name}>
       <div class="heading">
         <h1>
-          <span class="name">{name}</span>
+          <span class={classOfName(name)}>{name}</span>
         </h1>
         <div class="actions">
           <Obstacle needs={WRITE} />
@@ -126,7 +129,7 @@ function Stored({ object, turn }: { object: ObjectName; turn: string }) {
   const { meta, createdAt } = loaded.value;
   return (
     <>
-      <p class="hint">Created {showTime(createdAt)}</p>
+      <p class="hint">Created <Time time={createdAt} /></p>
       {meta && Object.keys(meta).length > 0 && (
         <dl class="meta-list">
           {Object.entries(meta).map(([member, value]) => (
@@ -182,7 +185,7 @@ function AccessRows({ object, areSubjects, turn, context }: AccessProperties) {
   const typeOf = areSubjects ? () => object.objectType : (row: QueryRow) => row.objectType;
   return (
     <>
-      <div class="filters">
+      <Filters count={[filter, group].filter(Boolean).length}>
         <div class="field">
           <label for="filter">Contains</label>
           <input id="filter" type="search" value={filter} onInput={(event) => adjust({ filter: event.currentTarget.value })} />
@@ -194,8 +197,8 @@ function AccessRows({ object, areSubjects, turn, context }: AccessProperties) {
             <option value={BECAUSE}>because of</option>
           </select>
         </div>
-        <MatrixLegend />
-      </div>
+      </Filters>
+      <MatrixLegend />
       {arrangeAccess(rows, typeOf, listModelRelations).map((matrix) => (
         <AccessMatrix
           key={matrix.objectType}

@@ -27,9 +27,11 @@ export function QueriesPage() {
     q ? (signal) => runQuery(q, context, { limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at }, signal) : undefined,
     [q, context, next, prev, at],
   );
+  // What was wrong with the query before says nothing about the one that is being written.
+  const isEdited = given.q !== q || given.context !== context;
   const run = () => go("queries", { q: given.q.trim(), context: given.context.trim() });
   return (
-    <div class="wide">
+    <div>
       <h1>Queries</h1>
       <form
         class="card query"
@@ -74,7 +76,7 @@ export function QueriesPage() {
         </div>
       </form>
       {!q && <Examples />}
-      {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
+      {loaded.fault && !isEdited && <Fault fault={loaded.fault} retry={loaded.reload} />}
       {q && !loaded.value && !loaded.fault && <Busy what="Searching" />}
       {loaded.value?.results.length === 0 && (
         <Empty title="Nothing has that.">

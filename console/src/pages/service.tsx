@@ -20,7 +20,7 @@ export function ServicePage() {
   const shown = show in PARTS ? show : "keys";
   const { body: Part = Keys, needs } = PARTS[shown] ?? {};
   return (
-    <div class="wide">
+    <div>
       <div class="heading">
         <h1>Service</h1>
         <nav class="tabs" aria-label="Parts of the service">

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { read, Refused, write } from "../api";
 import { useLoaded } from "../loading";
-import { showTime } from "../names";
 import { Confirm } from "../parts/confirm";
 import { Icon } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
@@ -10,6 +9,7 @@ import { Secret } from "../parts/secret";
 import { Table } from "../parts/table";
 import { route } from "../route";
 import { listTypes, type Page } from "../schema";
+import { Time } from "../parts/time";
 
 const PAGE_SIZE = 50;
 
@@ -116,10 +116,10 @@ function KeyTable({ keys, onOpen }: { keys: Key[]; onOpen: (open: Open) => void 
           <td>{one.scopes.join(", ")}</td>
           <td>{one.objectTypes?.join(", ") ?? "all"}</td>
           <td class="time">
-            {showTime(one.createdAt)} by {one.createdBy}
+            <Time time={one.createdAt} /> by {one.createdBy}
           </td>
-          <td class="time">{one.lastUsedAt ? showTime(one.lastUsedAt) : "never"}</td>
-          <td class="time">{one.expiresAt ? showTime(one.expiresAt) : "never"}</td>
+          <td class="time">{one.lastUsedAt ? <Time time={one.lastUsedAt} /> : "never"}</td>
+          <td class="time">{one.expiresAt ? <Time time={one.expiresAt} /> : "never"}</td>
           <td class="row-actions">
             <button type="button" class="quiet" onClick={() => onOpen({ rotate: one })}>
               Rotate…<span class="sr"> {one.name}</span>
@@ -225,7 +225,7 @@ function RevokeKey({ of, onDone, onClose }: DialogProperties & { of: Key }) {
     <Confirm title={`Revoke ${of.name}?`} action="Revoke" isDangerous onConfirm={revoke} onClose={onClose}>
       <p>
         Whoever uses <code>{of.prefix}…</code> is refused within a second. This cannot be undone. It was last used:{" "}
-        {of.lastUsedAt ? showTime(of.lastUsedAt) : "never"}.
+        {of.lastUsedAt ? <Time time={of.lastUsedAt} /> : "never"}.
       </p>
     </Confirm>
   );

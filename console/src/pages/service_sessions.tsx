@@ -36,7 +36,7 @@ export function Sessions() {
         <Secret what={`A session of user:${session.user}`} text={session.token} onClose={() => setSession(undefined)} />
       )}
       {fault && <Fault fault={fault} />}
-      <form class="card" onSubmit={create}>
+      <form class="card" onSubmit={create} onInput={() => setFault(undefined)}>
         <h2>New session</h2>
         <p>
           A session is a token with which a user checks their own access, from a browser or an app: it is sent as{" "}

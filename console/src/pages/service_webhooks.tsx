@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { read, write } from "../api";
 import { useLoaded } from "../loading";
-import { showTime } from "../names";
 import { Confirm } from "../parts/confirm";
 import { Icon } from "../parts/icons";
 import { Busy, Empty, Fault } from "../parts/notice";
@@ -15,6 +14,7 @@ import { go, link, route } from "../route";
 import type { Page } from "../schema";
 import { bodyOf, describeFilter, fieldsOf, type IssuedWebhook, type Webhook } from "../webhooks";
 import { WebhookDetails } from "./webhook_details";
+import { Time } from "../parts/time";
 
 const PAGE_SIZE = 50;
 
@@ -84,7 +84,7 @@ function WebhookTable({ webhooks }: { webhooks: Webhook[] }) {
             <WebhookState webhook={webhook} />
           </td>
           <td class="time">
-            {showTime(webhook.createdAt)} by {webhook.createdBy}
+            <Time time={webhook.createdAt} /> by {webhook.createdBy}
           </td>
         </tr>
       ))}

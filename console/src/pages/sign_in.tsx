@@ -38,7 +38,7 @@ export function SignIn() {
         </div>
       )}
       {fault && <Fault fault={fault} />}
-      <form onSubmit={submit}>
+      <form onSubmit={submit} onInput={() => setFault(undefined)}>
         <div class="field">
           <label for="key">API key</label>
           <input

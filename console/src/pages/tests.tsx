@@ -32,7 +32,7 @@ interface Run {
 export function TestsPage() {
   const text = testFile.value;
   return (
-    <div class="wide">
+    <div>
       <div class="heading">
         <h1>Tests</h1>
         <FileActions text={text} />

@@ -4,7 +4,7 @@ import { findObstacle, read, Refused, write } from "../api";
 import type { Complete, Option } from "../completion";
 import { openTimeline } from "../events";
 import { useLoaded } from "../loading";
-import { showMoment, showTime } from "../names";
+import { showMoment } from "../names";
 import { Confirm } from "../parts/confirm";
 import { CompletedField } from "../parts/field";
 import { Mark } from "../parts/icons";
@@ -24,6 +24,7 @@ import {
   type IssuedWebhook,
   type Webhook,
 } from "../webhooks";
+import { Time } from "../parts/time";
 
 const NEEDS = { scope: "webhooks" } as const;
 const MOST_CHANGES = 25;
@@ -136,15 +137,15 @@ function About({ webhook }: { webhook: Webhook }) {
         </Fact>
         <Fact name="Gets">{describeFilter(webhook)}</Fact>
         <Fact name="Created">
-          {showTime(webhook.createdAt)} by {webhook.createdBy}
+          <Time time={webhook.createdAt} /> by {webhook.createdBy}
         </Fact>
         <Fact name="Has everything up to">
           <a href={link("data", { at: webhook.token })}>this write</a>
         </Fact>
-        {webhook.previousUntil && <Fact name="The secret before signs, too, until">{showTime(webhook.previousUntil)}</Fact>}
+        {webhook.previousUntil && <Fact name="The secret before signs, too, until"><Time time={webhook.previousUntil} /></Fact>}
         {webhook.skipped && (
           <Fact name="Skipped, because they were not kept">
-            changes until {showTime(webhook.skipped.time)}, after <a href={link("data", { at: webhook.skipped.after })}>this write</a>
+            changes until <Time time={webhook.skipped.time} />, after <a href={link("data", { at: webhook.skipped.after })}>this write</a>
           </Fact>
         )}
       </dl>

@@ -9,6 +9,7 @@ import { CopyAs, describeService } from "../parts/copy_as";
 import { CompletedField } from "../parts/field";
 import { FirstSteps, noteFirstCheck } from "../parts/first_steps";
 import { Mark } from "../parts/icons";
+import { classOfName } from "../parts/names";
 import { Busy, Fault, Notice } from "../parts/notice";
 import { Path } from "../parts/path";
 import { Permitted } from "../parts/permission";
@@ -40,19 +41,24 @@ export function WhyPage() {
   ]);
   const [done, setDone] = useState("");
   const check = `${object}#${relation}@${subject}`;
-  useEffect(() => setDone(""), [check, context]);
+  // What was wrong with the check before says nothing about the one that is being written.
+  const [isEdited, setEdited] = useState(false);
+  useEffect(() => {
+    setDone("");
+    setEdited(false);
+  }, [check, context]);
 
   return (
     <div class="why">
       <h1>Why may somebody do something, or not?</h1>
       <Permitted needs={needs}>
-        <CheckForm entered={entered} />
+        <CheckForm entered={entered} onEdit={setEdited} />
         {done && (
           <Notice>
             <p>{done}</p>
           </Notice>
         )}
-        {isComplete ? (
+        {isEdited && loaded.fault ? null : isComplete ? (
           <Result
             loaded={loaded}
             onDone={() => {
@@ -85,8 +91,8 @@ async function decide(body: { asOf?: string }, signal: AbortSignal): Promise<Exp
 async function explain(entered: CheckFields, asOf: string | undefined, signal: AbortSignal): Promise<Explained> {
   const subject = readSubject(entered.subject);
   const object = readObject(entered.object);
-  if (!subject) throw new Refused(400, "invalid", `${entered.subject} is not a subject: write type:id, as in user:kim`);
-  if (!object) throw new Refused(400, "invalid", `${entered.object} is not an object: write type:id, as in document:roadmap`);
+  if (!subject) throw new Refused(400, "invalid", `Not a subject: ${entered.subject}. Write type:id, as in user:kim`);
+  if (!object) throw new Refused(400, "invalid", `Not an object: ${entered.object}. Write type:id, as in document:roadmap`);
   const body = { ...object, relation: entered.relation, subject, context: readContext(entered.context), asOf };
   if (onlyTypes.value) return { entered, explanation: await decide(body, signal), isExplained: false };
   return { entered, explanation: await read<Explanation>("v2/explain", { body, signal }), isExplained: true };
@@ -103,7 +109,7 @@ function readContext(text: string): Record<string, unknown> | undefined {
   throw new Refused(400, "invalid", 'The context is not a JSON object: write {"network": "office"}');
 }
 
-function CheckForm({ entered }: { entered: CheckFields }) {
+function CheckForm({ entered, onEdit }: { entered: CheckFields; onEdit: (isEdited: boolean) => void }) {
   const [given, setGiven] = useState(entered);
   // Not a plain effect: that would run after the first paint, and undo what was typed by then.
   useLayoutEffect(() => setGiven(entered), [entered.subject, entered.relation, entered.object, entered.context]);
@@ -115,6 +121,7 @@ function CheckForm({ entered }: { entered: CheckFields }) {
 
   function submit(changed: Partial<CheckFields>) {
     const fields = { ...given, ...changed };
+    onEdit(false);
     if (fields.subject && fields.relation && fields.object) go("why", { ...fields });
   }
 
@@ -122,6 +129,7 @@ function CheckForm({ entered }: { entered: CheckFields }) {
   return (
     <form
       class="check-form card"
+      onInput={() => onEdit(true)}
       onSubmit={(event) => {
         event.preventDefault();
         submit({});
@@ -203,8 +211,8 @@ function Result({ loaded, onDone }: ResultProperties) {
       <div class={`verdict ${isAllowed ? "yes" : "no"}`}>
         <Mark tone={isAllowed ? "yes" : "no"}>{isAllowed ? "Allowed" : "Denied"}</Mark>
         <p>
-          <span class="name">{entered.subject}</span> {isAllowed ? "has" : "does not have"} <b>{entered.relation}</b> on{" "}
-          <span class="name">{entered.object}</span>
+          <span class={classOfName(entered.subject)}>{entered.subject}</span> {isAllowed ? "has" : "does not have"} <b>{entered.relation}</b> on{" "}
+          <span class={classOfName(entered.object)}>{entered.object}</span>
           {entered.context && (
             <>
               {" "}

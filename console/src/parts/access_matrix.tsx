@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 import { countCells, filterLines, groupByReason, type Matrix, type MatrixLine } from "../access_matrix";
-import { showTime, writeObject } from "../names";
+import { writeObject } from "../names";
 import { link } from "../route";
 import { ObjectLink, WarrantWords } from "./names";
 import type { QueryRow } from "../query_row";
+import { Scroller } from "./scroller";
+import { Time } from "./time";
 
 interface Properties {
   matrix: Matrix;
@@ -37,7 +39,7 @@ export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties
           </button>
         )}
       </div>
-      <div class="scrolled" tabIndex={0} role="region" aria-label={label}>
+      <Scroller label={label}>
         <table>
           <thead>
             <tr>
@@ -66,7 +68,7 @@ export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties
             </tbody>
           )}
         </table>
-      </div>
+      </Scroller>
     </section>
   );
 }
@@ -113,7 +115,7 @@ function Cell({ row, name, fixed, areSubjects, context }: CellProperties) {
         {row.relation} of {name}, {row.isImplicit ? "by rules" : "by warrant"}
       </span>
       {policy && <span class="condition"> if</span>}
-      {expiresAt && <span class="condition"> until {showTime(expiresAt)}</span>}
+      {expiresAt && <span class="condition"> until <Time time={expiresAt} /></span>}
     </>
   );
   if (row.objectId === "*") return <span class="cell">{mark}</span>;

@@ -41,7 +41,7 @@ export function Confirm({ title, action, isDangerous, isReady = true, children, 
 
   return (
     <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
-      <form onSubmit={confirm}>
+      <form onSubmit={confirm} onInput={() => setFault(undefined)}>
         <h2 id={id}>{title}</h2>
         {children}
         {fault && <Fault fault={fault} />}

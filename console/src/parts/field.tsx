@@ -103,7 +103,6 @@ export function CompletedField(properties: Properties) {
           setOpen(true);
           onInput(event.currentTarget.value);
         }}
-        onFocus={() => setOpen(true)}
         onClick={() => setOpen(true)}
         onBlur={() => setOpen(false)}
         onKeyDown={press}

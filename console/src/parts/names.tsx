@@ -1,12 +1,20 @@
 import { writeObject, writeSubject, type ObjectName, type Subject, type WarrantKey } from "../names";
 import { link } from "../route";
 
+/** A name of more characters than this may be broken anywhere; a shorter one is kept whole in a table. */
+const MOST_WHOLE = 40;
+
+/** Returns the class of a name, by its length. */
+export function classOfName(name: string): string {
+  return name.length > MOST_WHOLE ? "name long" : "name";
+}
+
 /** Shows an object as a link to its page. */
 export function ObjectLink({ object }: { object: ObjectName }) {
   const name = writeObject(object);
-  if (object.objectId === "*") return <span class="name">{name}</span>;
+  if (object.objectId === "*") return <span class={classOfName(name)}>{name}</span>;
   return (
-    <a class="name" href={link("object", { name })}>
+    <a class={classOfName(name)} href={link("object", { name })}>
       {name}
     </a>
   );
@@ -14,10 +22,11 @@ export function ObjectLink({ object }: { object: ObjectName }) {
 
 export function SubjectLink({ subject }: { subject: Subject }) {
   if (!subject.relation) return <ObjectLink object={subject} />;
-  if (subject.objectId === "*") return <span class="name">{writeSubject(subject)}</span>;
+  const name = writeSubject(subject);
+  if (subject.objectId === "*") return <span class={classOfName(name)}>{name}</span>;
   return (
-    <a class="name" href={link("object", { name: writeObject(subject) })}>
-      {writeSubject(subject)}
+    <a class={classOfName(name)} href={link("object", { name: writeObject(subject) })}>
+      {name}
     </a>
   );
 }

@@ -3,11 +3,17 @@ import type { Refused } from "../api";
 
 /** Says what went wrong and what to do about it. */
 export function Fault({ fault, retry }: { fault: Refused; retry?: () => void }) {
+  const [message = "", ...source] = nameParameter(fault).split("\n");
   return (
     <div class="notice fault" role="alert">
       <p>
-        <strong>{sentence(nameParameter(fault))}</strong>
+        <strong>{sentence(message)}</strong>
       </p>
+      {source.length > 0 && (
+        <pre class="source" tabIndex={0} aria-label="Where it is">
+          {source.join("\n")}
+        </pre>
+      )}
       <p>{fault.advice}</p>
       {retry && canHelp(fault) && (
         <button type="button" class="quiet" onClick={retry}>

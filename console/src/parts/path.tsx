@@ -1,15 +1,37 @@
+import { useState } from "preact/hooks";
 import { choosePreposition, type Link } from "../explanation";
 import { writeObject, writeSubject } from "../names";
 import { Icon } from "./icons";
 import { ObjectLink, SubjectLink } from "./names";
 
+/** A path of more links than this is folded in the middle, and this many are shown at each end. */
+const MOST_LINKS = 12;
+const SHOWN_LINKS = 4;
+
 /** Draws a path from the subject to the object: a chain of names, joined by the relations of the warrants. */
 export function Path({ links, label }: { links: Link[]; label: string }) {
+  const [isWhole, setWhole] = useState(false);
+  const folded = links.length > MOST_LINKS ? links.length - 2 * SHOWN_LINKS : 0;
+  const steps = links.map((one, place) => <Step key={place} link={one} before={links[place - 1]} />);
+  if (folded === 0) {
+    return (
+      <ol class="path" aria-label={label}>
+        {steps}
+      </ol>
+    );
+  }
+  const next = links[links.length - SHOWN_LINKS];
   return (
     <ol class="path" aria-label={label}>
-      {links.map((one, place) => (
-        <Step key={place} link={one} before={links[place - 1]} />
-      ))}
+      {steps.slice(0, SHOWN_LINKS)}
+      <li class="fold">
+        <button type="button" class="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? `Hide ${folded} steps` : `Show ${folded} more steps`}
+        </button>
+      </li>
+      {isWhole && steps.slice(SHOWN_LINKS, -SHOWN_LINKS)}
+      {!isWhole && next && <Step link={next} />}
+      {steps.slice(isWhole ? -SHOWN_LINKS : 1 - SHOWN_LINKS)}
     </ol>
   );
 }

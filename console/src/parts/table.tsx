@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { Scroller } from "./scroller";
 
 interface Properties {
   label: string;
@@ -12,7 +13,7 @@ interface Properties {
 /** Represents a table that scrolls by itself, also by keyboard, where the screen is narrow. */
 export function Table({ label, headings, hasActions, children }: Properties) {
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label={label}>
+    <Scroller label={label}>
       <table>
         <thead>
           <tr>
@@ -30,6 +31,6 @@ export function Table({ label, headings, hasActions, children }: Properties) {
         </thead>
         <tbody>{children}</tbody>
       </table>
-    </div>
+    </Scroller>
   );
 }

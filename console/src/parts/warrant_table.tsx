@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
-import { showTime, writeObject, writeWarrant, type Warrant } from "../names";
+import { writeObject, writeWarrant, type Warrant } from "../names";
 import { link } from "../route";
 import { ObjectLink, SubjectLink } from "./names";
 import { ChangeButton } from "./permission";
 import { Table } from "./table";
 import { DeleteWarrant } from "./warrant_form";
+import { Time } from "./time";
 
 interface Properties {
   warrants: Warrant[];
@@ -30,7 +31,7 @@ export function WarrantTable({ warrants, onDone }: Properties) {
             <td>
               <Conditions warrant={warrant} />
             </td>
-            <td class="time">{warrant.createdAt && showTime(warrant.createdAt)}</td>
+            <td class="time">{warrant.createdAt && <Time time={warrant.createdAt} />}</td>
             <td class="row-actions">
               {!warrant.subject.relation && warrant.subject.objectId !== "*" && warrant.objectId !== "*" && (
                 <a
@@ -59,8 +60,8 @@ function Conditions({ warrant }: { warrant: Warrant }) {
   return (
     <>
       {warrant.policy && <code>{warrant.policy}</code>}
-      {warrant.startsAt && <span class="hint">from {showTime(warrant.startsAt)} </span>}
-      {warrant.expiresAt && <span class="hint">until {showTime(warrant.expiresAt)}</span>}
+      {warrant.startsAt && <span class="hint">from <Time time={warrant.startsAt} /> </span>}
+      {warrant.expiresAt && <span class="hint">until <Time time={warrant.expiresAt} /></span>}
     </>
   );
 }

@@ -24,7 +24,7 @@ export function OperationPage({ api, operation }: Props) {
   const content = operation.requestBody?.content["application/json"];
   const answer = operation.responses["200"]?.content?.["application/json"];
   return (
-    <div class="wide operation">
+    <div class="operation">
       <h1>{operation.summary}</h1>
       <p class="target">
         <Method name={operation.method} /> <code>{operation.path}</code>
