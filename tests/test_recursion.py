@@ -24,7 +24,6 @@ BOUNDED: dict[str, str] = {
     "magistrate.cli.agents.tools.AgentTools.": "a tool is called like the method of the client that it calls",
     "magistrate.api.audit.log.AuditLog.close": ANOTHER,
     "magistrate.engine.bitmaps.subject_pages.": ANOTHER,
-    "magistrate.engine.cache.closures.Kind.": ANOTHER,
     "magistrate.api.http.admission.Admission._begin_iteration": LATER,
     "magistrate.api.http.admission.BodyAccount.add": ANOTHER,
     "magistrate.api.http.ledger.AccessLog._write": "calls itself with single lines, if all are too long together",

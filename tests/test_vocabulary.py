@@ -92,6 +92,7 @@ IDEAS = (
         outside=(
             "engine/cache/segments.py",
             "engine/cache/decision_cache.py",
+            "engine/cache/shared_values.py",
             "engine/cache/object_entries.py",
             "engine/cache/adjacency.py",
         ),

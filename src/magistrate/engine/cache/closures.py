@@ -50,9 +50,6 @@ class Kind:
     def reads(self, ids: Iterable[ObjectId]) -> list[ReverseWarrantRead]:
         return [ReverseWarrantRead(request, tuple(ids)) for request in self.requests]
 
-    def keep(self, member_id: ObjectId, warrants: Sequence[Warrant]) -> None:
-        self.groups.keep(member_id, self.name_groups(warrants))
-
     def name_groups(self, warrants: Sequence[Warrant]) -> Groups:
         """Returns the groups of a member that has these warrants, as far as they make it a member."""
         names: dict[str, None] = {}

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -15,9 +15,12 @@ from magistrate.engine.byte_sizes import (
     measure_texts,
     measure_warrant,
 )
+from magistrate.engine.cache.shared_values import MAX_SHARED_BYTES, SharedValues
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 from magistrate.engine.warrants.warrant import Warrant
+
+V = TypeVar("V")
 
 ENTRY_BYTES = 88
 """Counts an entry without what it refers to."""
@@ -79,9 +82,11 @@ def measure_names(names: Container[str] | None) -> int:
     return _BYTES_OF_A_SET + measure_texts(names) if isinstance(names, frozenset) else 0
 
 
+_BYTES_OF_A_STATE = SEQUENCE_BYTES + NUMBER_BYTES + POINTER_BYTES
+
+
 def _measure_states(states: Collection[State]) -> int:
-    each = SEQUENCE_BYTES + NUMBER_BYTES + POINTER_BYTES
-    return SEQUENCE_BYTES + sum([each + measure_text(member_id) for _, member_id in states])
+    return SEQUENCE_BYTES + sum([_BYTES_OF_A_STATE + measure_text(member_id) for _, member_id in states])
 
 
 def _measure_conditioned(conditioned: Sequence["Conditioned"]) -> int:
@@ -252,11 +257,63 @@ class ViewExpansion:
         return expanded
 
 
-def read_entry(expansion: ViewExpansion, warrants: Iterable[Warrant], around: Surroundings, is_whole: bool) -> Entry:
+_NAME_OF_ALL = subject_name(ObjectId(WILDCARD))
+
+
+class _Contents:
+    """Counts the contents of an entry, and shares those that others have as well.
+
+    What is shared is counted as half: it stays in memory as long as any entry has it, also when the first is evicted.
+    """
+
+    __slots__ = ("_bytes", "_count", "_shared_count", "_shared_values")
+
+    def __init__(self, shared_values: SharedValues | None) -> None:
+        self._shared_values = shared_values
+        self._bytes = ENTRY_BYTES
+        self._count = self._shared_count = 0
+
+    def add(self, value: V, measured: int) -> V:
+        """Returns the value, or one that is equal. `measured` is what it takes in memory."""
+        shared = value
+        if self._shared_values is not None and measured <= MAX_SHARED_BYTES:
+            shared = self._shared_values.share(value)
+        self._count += 1
+        if shared is value:
+            self._bytes += measured
+        else:
+            self._bytes += measured // 2
+            self._shared_count += 1
+        return shared
+
+    def add_names(self, names: Sequence[str]) -> Container[str]:
+        if not names:
+            return ""
+        packed = ALL_SUBJECTS if _NAME_OF_ALL in names else together(names)
+        return self.add(packed, measure_names(packed))
+
+    def share_entry(self, entry: Entry) -> Entry:
+        """Returns the entry with these contents, or one that is equal; few that have several contents are."""
+        is_repeated = self._count == self._shared_count == 1
+        return self._shared_values.share(entry) if self._shared_values is not None and is_repeated else entry
+
+    @property
+    def bytes(self) -> int:
+        """Returns what the entry takes, most often as a number that others have as well."""
+        return _SIZES[self._bytes] if self._bytes < len(_SIZES) else self._bytes
+
+
+def read_entry(
+    expansion: ViewExpansion,
+    warrants: Iterable[Warrant],
+    around: Surroundings,
+    is_whole: bool,
+    shared_values: SharedValues | None = None,
+) -> Entry:
     """Returns the entry made of these warrants, all different. `is_whole` is false when warrants to subjects are not
-    included."""
-    direct: list[ObjectId] = []
-    own: list[ObjectId] = []
+    included. With `shared_values`, it shares contents with the entries that were made of these before."""
+    direct: list[str] = []
+    own: list[str] = []
     closed: dict[str, None] = {}
     targets: dict[State, None] = {}
     conditioned: list[Conditioned] = []
@@ -275,52 +332,24 @@ def read_entry(expansion: ViewExpansion, warrants: Iterable[Warrant], around: Su
             conditioned += [Conditioned(warrant, states)] if states else []
             continue
         if expanded.is_direct:
-            direct.append(subject_id)
+            direct.append(name := f" {subject_id} ")  # as subject_name, without the call
             if expanded.is_own:
-                own.append(subject_id)
+                own.append(name)
         for begins_with in expanded.closed:
             closed[f"{begins_with}{subject_id} "] = None
         for number in expanded.open:
             targets[number, subject_id] = None
     if is_whole and not (direct or closed or targets or conditioned):
         return EMPTY
-    subjects = _names(direct)
-    own_subjects = subjects if len(own) == len(direct) else _names(own)
-    measured = _measure_contents(subjects, own_subjects, closed, targets, conditioned)
-    return Entry(
-        direct=subjects if is_whole else None,
-        own=own_subjects,
-        closed=tuple(closed),
-        targets=tuple(targets),
-        conditioned=tuple(conditioned),
-        size=size,
-        bytes=_SIZES[measured] if measured < len(_SIZES) else measured,
-    )
+    contents = _Contents(shared_values)
+    subjects = contents.add_names(direct)
+    own_subjects = subjects if len(own) == len(direct) else contents.add_names(own)
+    groups = contents.add(tuple(closed), measure_texts(closed)) if closed else ()
+    states = contents.add(tuple(targets), _measure_states(targets)) if targets else ()
+    conditions = contents.add(tuple(conditioned), _measure_conditioned(conditioned)) if conditioned else ()
+    entry = Entry(subjects if is_whole else None, own_subjects, groups, states, conditions, size, contents.bytes)
+    return contents.share_entry(entry)
 
 
 _SIZES = tuple(range(1_024))
 """Holds the sizes of most entries once: a number of its own would take 32 bytes in each."""
-
-
-def _measure_contents(
-    subjects: Container[str],
-    own: Container[str],
-    closed: Collection[str],
-    targets: Collection[State],
-    conditioned: Sequence[Conditioned],
-) -> int:
-    """Returns what an entry that has these takes in memory."""
-    measured = ENTRY_BYTES
-    if closed:
-        measured += measure_texts(closed)
-    if targets:
-        measured += _measure_states(targets)
-    if subjects:
-        measured += measure_names(subjects) + (0 if own is subjects else measure_names(own))
-    if conditioned:
-        measured += _measure_conditioned(conditioned)
-    return measured
-
-
-def _names(ids: Sequence[ObjectId]) -> Container[str]:
-    return ALL_SUBJECTS if WILDCARD in ids else together([subject_name(subject_id) for subject_id in ids])

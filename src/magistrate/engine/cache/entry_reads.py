@@ -15,9 +15,11 @@ from itertools import chain
 
 import msgspec
 
-from magistrate.engine.cache.closures import UNUSABLE, Kind
-from magistrate.engine.cache.entries import UNREADABLE, State, read_entry
+from magistrate.engine.cache.closures import UNUSABLE, Kind, weigh_groups
+from magistrate.engine.cache.closures import Groups as GroupNames
+from magistrate.engine.cache.entries import UNREADABLE, Entry, State, read_entry
 from magistrate.engine.cache.graph import Graph
+from magistrate.engine.cache.shared_values import MAX_SHARED_BYTES
 from magistrate.engine.cache.views import PlanView
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 from magistrate.engine.steps import WarrantLists
@@ -75,6 +77,9 @@ MAX_WILDCARDS = 20
 decides the check."""
 WARRANTS_EACH = 10
 """Limits the rows a batch may return for each key, on average, before it is split into halves."""
+KEPT_AT_ONCE = 100
+"""Counts the entries of one lookup that are cached together: that takes a fraction of the time for each."""
+_NOTHING: Mapping[int, Warrant] = {}
 MAX_GROUPS_AT_FIRST = 100
 """Limits the groups that one group is in which are read before it is known that they are not too many."""
 
@@ -119,16 +124,19 @@ class Entries(Lookup):
         return [_read_objects(request, self._ids) for request in requests]
 
     def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
-        by_object, view = _by_object(warrant_lists), self._view
-        wildcard = by_object.get(WILDCARD, {})
-        for object_id in self._ids:
-            if len(wildcard) > MAX_WILDCARDS:
-                view.entries.keep(object_id, UNREADABLE)
-                continue
-            warrants = {**by_object.get(object_id, {}), **wildcard}.values()
-            entry = read_entry(view.expansion, warrants, self._graph, is_whole=self._is_whole)
-            view.entries.keep(object_id, entry)
-            yield 1 + len(warrants)
+        by_object, view, graph = _by_object(warrant_lists), self._view, self._graph
+        wildcard = by_object.get(WILDCARD, _NOTHING)
+        for first in range(0, self.count, KEPT_AT_ONCE):
+            entries: dict[str, Entry] = {}
+            for object_id in self._ids[first : first + KEPT_AT_ONCE]:
+                if len(wildcard) > MAX_WILDCARDS:
+                    entries[object_id] = UNREADABLE
+                    continue
+                each = by_object.get(object_id, _NOTHING)
+                warrants = {**each, **wildcard}.values() if wildcard else each.values()
+                entries[object_id] = read_entry(view.expansion, warrants, graph, self._is_whole, graph.shared_values)
+                yield 1 + len(warrants)
+            view.entries.keep_each(entries, even_large=True)  # a walk waits for them
 
     def some(self, positions: slice) -> Lookup:
         return Entries(self._graph, self._view, self._ids[positions], self._is_whole)
@@ -188,9 +196,17 @@ class Groups(Lookup):
         by_subject: dict[str, list[Warrant]] = defaultdict(list)
         for warrant in chain.from_iterable(warrant_lists):
             by_subject[warrant.subject_id].append(warrant)
-        for member_id in self._ids:
-            self._kind.keep(member_id, by_subject.get(member_id, ()))
-            yield 1 + len(by_subject.get(member_id, ()))
+        for first in range(0, self.count, KEPT_AT_ONCE):
+            groups: dict[str, GroupNames] = {}
+            for member_id in self._ids[first : first + KEPT_AT_ONCE]:
+                warrants = by_subject.get(member_id, ())
+                groups[member_id] = self._share_groups(self._kind.name_groups(warrants))
+                yield 1 + len(warrants)
+            self._kind.groups.keep_each(groups, even_large=True)
+
+    def _share_groups(self, names: GroupNames) -> GroupNames:
+        is_shared = names and names is not UNUSABLE and weigh_groups(names) <= MAX_SHARED_BYTES
+        return self._graph.shared_values.share(names) if is_shared else names
 
     def some(self, positions: slice) -> Lookup:
         return Groups(self._graph, self._kind, self._ids[positions])

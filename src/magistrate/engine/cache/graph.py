@@ -17,6 +17,7 @@ from magistrate.engine.cache.closures import Groups, Kind, MembershipClosure
 from magistrate.engine.cache.decision_cache import DecisionCache
 from magistrate.engine.cache.memberships import Memberships
 from magistrate.engine.cache.segments import CacheSegment, Capacity, free_at_once, stay_as_large
+from magistrate.engine.cache.shared_values import SharedValues
 from magistrate.engine.cache.subject_adjacency import SubjectAdjacency, SubjectIndex
 from magistrate.engine.cache.views import VIEW_BYTES, CombinedView, PlanView, SubjectViews, ViewKey, ViewsBySubjectType
 from magistrate.engine.model.model import Model
@@ -43,9 +44,9 @@ MAX_VISITS = 8_000
 """Limits the changes that are applied together one by one, each counted for each view that it concerns: some
 milliseconds. When there are more, all entries of these views are evicted, or of all views if that is quicker."""
 
-ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE = 8, 16, 4, 16
+ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE, VALUES_SHARE = 8, 16, 4, 16, 16
 """Divide the bytes of a graph: an eighth is for keys that have nothing, a sixteenth for decisions, a quarter for the
-ids of lists, a sixteenth for views, and the rest for entries."""
+ids of lists, a sixteenth for views, another for finding values to share, and the rest for entries."""
 UNREACHABLE = -1
 """Stands for the view of a relation that never reaches a subject of the type."""
 FREED_AT_ONCE = 4
@@ -60,10 +61,11 @@ class _Limits(NamedTuple):
     decisions: int
     ids: int
     views: int
+    values: int
 
 
 def _divide_bytes(max_bytes: int) -> _Limits:
-    shares = (ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE)
+    shares = (ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE, VALUES_SHARE)
     others = [max_bytes // share for share in shares]
     return _Limits(max_bytes - sum(others), *others)
 
@@ -103,6 +105,7 @@ class Graph:
         limits = _divide_bytes(max_bytes)
         self._grow = grow
         self._capacity = Capacity(limits.entries, discard, Capacity(limits.absent, discard, grow=grow), grow)
+        self.shared_values = SharedValues(limits.values, self._capacity)
         self._subjects = ViewsBySubjectType(limits.views)
         self._decision_capacity = Capacity(limits.decisions, discard, grow=grow)
         self._max_bytes_of_ids = limits.ids
@@ -119,6 +122,7 @@ class Graph:
         self._capacity.resize(limits.entries)
         self._capacity.absent.resize(limits.absent)
         self._decision_capacity.resize(limits.decisions)
+        self.shared_values.resize(limits.values)
         is_reduced = limits.ids < self._max_bytes_of_ids
         self._max_bytes_of_ids, self._subjects.max_bytes = limits.ids, limits.views
         if not is_reduced:

@@ -8,13 +8,22 @@ Half of a million entries take a tenth of a second to free. What is evicted toge
 that may free it in steps.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Generic, Protocol, TypeVar
 
-from magistrate.engine.byte_sizes import NUMBER_BYTES, SEQUENCE_BYTES, SLOT_BYTES, TEXT_BYTES, CacheBytes, measure_text
+from magistrate.engine.byte_sizes import (
+    NUMBER_BYTES,
+    SEQUENCE_BYTES,
+    SLOT_BYTES,
+    TEXT_BYTES,
+    CacheBytes,
+    measure_text,
+    measure_texts,
+)
 from magistrate.engine.work import Container
 
 E = TypeVar("E")
+K = TypeVar("K", bound=Hashable)
 
 Key = Hashable
 
@@ -34,6 +43,12 @@ def stay_as_large() -> bool:
 def measure_key(key: Key) -> int:
     """Returns the bytes of a key and of its place in a container."""
     return SLOT_BYTES + (measure_text(key) if isinstance(key, str) else _measure_other(key))
+
+
+def measure_keys(keys: Collection[Key]) -> int:
+    """Returns the bytes of keys that are all texts, or all numbers, and of their places in a container."""
+    texts = [key for key in keys if isinstance(key, str)]
+    return measure_texts(texts) if texts else measure_key(0) * len(keys)
 
 
 def _measure_other(key: object) -> int:
@@ -197,9 +212,10 @@ class CacheSegment(Generic[E]):
         self.young[key] = value
         self._young_weight += weight
 
-    def keep_each(self, entries: Mapping[int, E]) -> None:
-        """Keeps many entries, in a fraction of the time, except those that the capacity cannot hold."""
-        weight = len(entries) * measure_key(0) + sum(map(self._weigh_value, entries.values()))
+    def keep_each(self, entries: Mapping[K, E], even_large: bool = False) -> None:
+        """Keeps many entries, in a fraction of the time, except those that the capacity cannot hold, unless
+        `even_large`."""
+        weight = measure_keys(entries) + sum(map(self._weigh_value, entries.values()))
         if self._capacity.fits(weight) and not self._has_any(entries):
             self._capacity.take(weight)
             self.young.update(entries.items())
@@ -207,10 +223,10 @@ class CacheSegment(Generic[E]):
             return
         for key, value in entries.items():
             self.evict(key)
-            if self._capacity.can_hold(self._weigh(key, value)):
+            if even_large or self._capacity.can_hold(self._weigh(key, value)):
                 self.keep(key, value)
 
-    def _has_any(self, keys: Iterable[int]) -> bool:
+    def _has_any(self, keys: Iterable[Key]) -> bool:
         return not (self.young.keys().isdisjoint(keys) and self._old.keys().isdisjoint(keys))
 
     def has(self, key: Key) -> bool:
@@ -294,16 +310,16 @@ class SparseSegment(CacheSegment[E]):
             self.absent.evict(key)
         super().keep(key, value)
 
-    def keep_each(self, entries: Mapping[int, E]) -> None:
+    def keep_each(self, entries: Mapping[K, E], even_large: bool = False) -> None:
         present = {key: value for key, value in entries.items() if value is not self._nothing}
         for key in present if len(self.absent) else ():
             self.absent.evict(key)
-        super().keep_each(present)
+        super().keep_each(present, even_large)
         if len(present) < len(entries):
             nothing = entries.keys() - present.keys()
             for key in nothing if self.young or self._old else ():
                 super().evict(key)
-            self.absent.keep_each(dict.fromkeys(nothing, self._nothing))
+            self.absent.keep_each(dict.fromkeys(nothing, self._nothing), even_large)
 
     def has(self, key: Key) -> bool:
         return super().has(key) or self.absent.has(key)
