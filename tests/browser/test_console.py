@@ -180,7 +180,7 @@ async def test_first_steps_are_ticked_from_an_empty_store_to_the_first_check(pag
     await expect(page.get_by_role("region", name="First steps")).to_have_count(0)
 
 
-async def test_the_story_of_a_denial_from_the_example_to_the_past(page: Page, empty_service: str) -> None:
+async def test_the_story_of_a_denial_from_an_empty_store_to_a_revert(page: Page, empty_service: str) -> None:
     console = Console(page, empty_service)
     await console.start()
     await page.get_by_role("button", name="Load the example Shared documents").click()
@@ -226,4 +226,19 @@ async def test_the_story_of_a_denial_from_the_example_to_the_past(page: Page, em
     await page.get_by_role("button", name="Earlier").click()
     await expect(page.get_by_text("You are looking at the past")).to_contain_text("deleted document:roadmap#blocked")
     await expect(console.verdict).to_contain_text("Allowed")
+    await page.get_by_role("button", name="Back to now").click()
+
+    # Both changes are reverted, after it has been shown what that changes.
+    await console.show("History")
+    await page.get_by_role("button", name="Revert the model").first.click()
+    await expect(console.dialog.locator(".changed-lines .added").first).to_be_visible()
+    await console.dialog.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("The definitions are as they were before.")).to_be_visible()
+    deletion = page.locator(".timeline > li").filter(has_text="user:kim is blocked on document:roadmap").first
+    await deletion.get_by_role("button", name="Revert").click()
+    await expect(console.dialog.locator(".access .lost").filter(has_text="user:kim can-read")).to_be_visible()
+    await console.dialog.get_by_role("button", name="Revert").click()
+    await expect(page.get_by_text("Reverted one change.")).to_be_visible()
+    await console.open("why", **DENIED)
+    await expect(console.requirement("which rules out can-read")).to_be_visible()
     assert console.troubles == []

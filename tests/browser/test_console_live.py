@@ -169,7 +169,7 @@ async def test_access_that_is_gained_and_lost_is_listed_with_its_cause(console: 
     lost, gained = (
         entries(console).locator(f".{change}").filter(has_text="on document:gained") for change in ("lost", "gained")
     )
-    await expect(lost).to_contain_text("because user:gus is blocked of document:gained was created")
+    await expect(lost).to_contain_text("because user:gus is blocked on document:gained was created")
     await expect(gained).to_contain_text("because user:gus is viewer of document:gained was created")
     await gained.get_by_role("link", name="Why").click()
     await expect(console.verdict).to_contain_text("Allowed")

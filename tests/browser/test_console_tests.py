@@ -41,6 +41,24 @@ async def test_pinned_checks_are_tests_wherever_they_are_run(console: Console, t
     assert console.troubles == []
 
 
+async def test_what_failed_is_shown_first_and_what_passed_is_folded(console: Console) -> None:
+    tests = TestsPage(console)
+    await console.start("tests")
+    await console.page.get_by_role("button", name="Start with an example").click()
+    await tests.expect_counts(1, 0)
+    file = await tests.file.input_value()
+    line = next(line for line in file.splitlines() if "expect: false" in line)
+    failing = line.replace("expect: false", "expect: true").replace("somebody else", "a wrong one")
+
+    await tests.file.fill(f"{file}{failing}\n")
+    await tests.expect_counts(1, 1)
+
+    await expect(tests.results.get_by_text("a wrong one")).to_be_visible()
+    await expect(tests.results.get_by_text("somebody else")).to_be_hidden()
+    await tests.results.get_by_text("What passed").click()
+    await expect(tests.results.get_by_text("somebody else")).to_be_visible()
+
+
 async def test_results_follow_each_edit_and_failures_have_reasons(console: Console) -> None:
     tests = TestsPage(console)
     await console.start("tests")

@@ -178,12 +178,24 @@ function Results({ run }: { run: Run }) {
           {run.passed} passed, {run.failed} failed
         </b>
       </p>
-      <ul class="test-list">
-        {[...failed, ...passed].map((one, place) => (
-          <TestResult key={place} result={one} />
-        ))}
-      </ul>
+      {failed.length > 0 && <ResultList results={failed} />}
+      {passed.length > 0 && (
+        <details>
+          <summary>What passed</summary>
+          <ResultList results={passed} />
+        </details>
+      )}
     </>
+  );
+}
+
+function ResultList({ results }: { results: Result[] }) {
+  return (
+    <ul class="test-list">
+      {results.map((one, place) => (
+        <TestResult key={place} result={one} />
+      ))}
+    </ul>
   );
 }
 

@@ -1,3 +1,4 @@
+import { choosePreposition } from "../explanation";
 import { writeObject, writeSubject, type ObjectName, type Subject, type WarrantKey } from "../names";
 import { link } from "../route";
 
@@ -35,7 +36,8 @@ export function SubjectLink({ subject }: { subject: Subject }) {
 export function WarrantWords({ warrant }: { warrant: WarrantKey }) {
   return (
     <span class="words">
-      <SubjectLink subject={warrant.subject} /> is <b>{warrant.relation}</b> of <ObjectLink object={warrant} />
+      <SubjectLink subject={warrant.subject} /> is <b>{warrant.relation}</b>{" "}
+      {choosePreposition(warrant.relation)} <ObjectLink object={warrant} />
       {warrant.policy && (
         <>
           {" "}
