@@ -112,7 +112,13 @@ def _read_contextual_tuple(body: TupleKeyBody, document: OpenFgaDocument) -> New
 def read_tuple(body: TupleKeyBody, document: OpenFgaDocument, takes_implicit: bool = False) -> NewWarrant:
     """Returns a tuple as a warrant. Raises OpenFgaRefusal unless the model allows it; one that always holds only if it
     `takes_implicit`."""
-    key = body.read()
-    condition = None if body.condition is None else body.condition.read()
+    return read_named_tuple(body.read(), body.condition, document, takes_implicit)
+
+
+def read_named_tuple(
+    key: NamedTupleKey, written: ConditionBody | None, document: OpenFgaDocument, takes_implicit: bool = False
+) -> NewWarrant:
+    """Returns a tuple whose names were read, like `read_tuple`."""
+    condition = None if written is None else written.read()
     policy = find_policy(document, key, condition, takes_implicit=takes_implicit)
     return NewWarrant(*name_stored(key), policy)

@@ -8,7 +8,7 @@ import msgspec
 
 from magistrate.api.calls import Answer, Call
 from magistrate.api.http.openfga_errors import INVALID
-from magistrate.api.openfga.tuples import MODEL_ID, TupleKeyBody, read_model_id, read_tuple
+from magistrate.api.openfga.tuples import MODEL_ID, TupleKeyBody, read_model_id, read_named_tuple
 from magistrate.engine.openfga.documents import TOO_LARGE, OpenFgaDocument
 from magistrate.engine.openfga.tuples import NamedTupleKey
 from magistrate.engine.openfga.validation import name_stored
@@ -54,7 +54,7 @@ async def write(call: Call[OpenFgaWriteBody]) -> Answer[dict[str, str]]:
     on_missing = _read_option(None if body.deletes is None else body.deletes.on_missing, "on_missing")
     _require_distinct([*writes, *deletes])
     compiled, _ = await ctx.caches.openfga.find_used(read_model_id(body.authorization_model_id))
-    batch = _build_batch(body, deletes, compiled.document, on_duplicate=on_duplicate, on_missing=on_missing)
+    batch = _build_batch(body, writes, deletes, compiled.document, on_duplicate=on_duplicate, on_missing=on_missing)
     newest = ctx.caches.openfga.newest
     if newest is not None and newest.compiled is not compiled:
         _require_conditions(batch, newest.compiled.document)
@@ -72,6 +72,7 @@ async def write(call: Call[OpenFgaWriteBody]) -> Answer[dict[str, str]]:
 
 def _build_batch(
     body: OpenFgaWriteBody,
+    writes: Sequence[NamedTupleKey],
     deletes: Sequence[NamedTupleKey],
     document: OpenFgaDocument,
     *,
@@ -81,7 +82,9 @@ def _build_batch(
     """Returns what is written. Its preconditions are those of each tuple to be written, once or twice in their order.
     Raises OpenFgaRefusal."""
     written = (body.writes.tuple_keys or ()) if body.writes is not None else ()
-    created = [read_tuple(tuple_body, document) for tuple_body in written]
+    created = [
+        read_named_tuple(key, tuple_body.condition, document) for key, tuple_body in zip(writes, written, strict=True)
+    ]
     required = [Precondition(warrant, is_absent=True) for warrant in created] if on_duplicate == ERROR else []
     if document.conditions:
         required += [Precondition(OtherPolicies(warrant)) for warrant in created]

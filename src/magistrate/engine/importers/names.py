@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -129,6 +130,7 @@ _STABLE_CONDITION = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
 _STABLE_RELATION = re.compile(rf"(?!{DIRECT})[A-Za-z0-9_-]{{1,{MAX_NAME_LENGTH - len(DIRECT)}}}")
 
 
+@lru_cache(maxsize=1_024)  # a write names few types many times
 def name_stable_type(name: str) -> str:
     """Returns what a type is called here, whatever other types there are: `Team` becomes `team-` with a digest."""
     if _STABLE_TYPE.fullmatch(name):
@@ -136,6 +138,7 @@ def name_stable_type(name: str) -> str:
     return _add_digest(_OTHER_CHARACTER.sub(_replace_character, name.lower()), name, MAX_NAME_LENGTH)
 
 
+@lru_cache(maxsize=1_024)
 def name_stable_relation(name: str) -> str:
     """Returns what a relation is called here, whatever other relations there are: `a.b` becomes `relation_a__b-` with a
     digest."""
@@ -145,6 +148,7 @@ def name_stable_relation(name: str) -> str:
     return _add_digest(readable, name, MAX_NAME_LENGTH - len(DIRECT))
 
 
+@lru_cache(maxsize=1_024)
 def name_stable_direct(name: str) -> str:
     """Returns the relation that has the relationships of one."""
     return f"{DIRECT}{name_stable_relation(name)}"

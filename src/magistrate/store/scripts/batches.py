@@ -229,13 +229,12 @@ def _find_reason(
     match required:
         case NewWarrant():
             key = warrant_key(required)
-            name = f"the warrant {render_key(key)}"
         case ObjectRef():
             key = (required.type, required.id)
-            name = f"the object {required.type}:{required.id}"
         case expected:
             return None if expected.revision >= called else "the store is at another revision"
     exists = key in stored
     if exists != is_absent:
         return None
+    name = f"the warrant {render_key(key)}" if isinstance(required, NewWarrant) else "the object {}:{}".format(*key)
     return f"{name} exists" if exists else f"{name} does not exist"
