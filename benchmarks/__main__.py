@@ -29,6 +29,7 @@ from benchmarks.mirror import measure_mirror
 from benchmarks.mixed import command as mixed
 from benchmarks.models import measure_models
 from benchmarks.observing import measure_observing
+from benchmarks.openfga import measure_openfga
 from benchmarks.orm_lists import measure_orm_lists
 from benchmarks.overload import measure_overload
 from benchmarks.request_rates import measure_request_rates
@@ -59,6 +60,7 @@ TOPICS = {
     "mirror": measure_mirror,
     "models": measure_models,
     "observing": measure_observing,
+    "openfga": measure_openfga,
     "orm-lists": measure_orm_lists,
     "overload": measure_overload,
     "startup": measure_startup,

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import cycle, islice
-from unittest.mock import patch
 
 import msgspec
 
-from benchmarks.callers import DOCUMENT, OPERATOR_KEY, USER, VIEWER, count_steps, open_service
+from benchmarks.callers import DOCUMENT, USER, VIEWER, count_request_steps, open_service
 from benchmarks.checks import SEED, loaded_case
 from benchmarks.databases import STORES
 from benchmarks.datasets import DATASETS
@@ -20,16 +19,10 @@ from benchmarks.datasets.dataset import Check
 from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
-from magistrate.api.calls import Service
-from magistrate.api.http.fast_path import FastPath
-from magistrate.api.http.ledger import Ledger
-from magistrate.api.http.pipeline import BegunRequest
-from magistrate.api.route_table import ROUTES
 from magistrate.engine.evaluation import check as engine
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
-from magistrate.operations import scheduling
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.writes.warrants import create_warrants
@@ -110,30 +103,10 @@ async def count_instructions(database_url: str) -> Mapping[str, tuple[int, int]]
         counts = {}
         for name, (evaluations, same) in compared.items():
             path, op = ("evaluation", {}) if len(same) == 1 else ("evaluations", {"op": "batch"})
-            own = _count_request(service, f"/access/v1/{path}", evaluations)
+            own = count_request_steps(service, f"/access/v1/{path}", msgspec.json.encode(evaluations))
             body = {**op, "warrants": [*map(_as_warrant, same)]}
-            counts[name] = own, _count_request(service, "/v2/check", body)
+            counts[name] = own, count_request_steps(service, "/v2/check", msgspec.json.encode(body))
         return counts
-
-
-def _count_request(service: Service, path: str, body: object) -> int:
-    fast_path, content = FastPath(lambda: service, ROUTES, Ledger()), msgspec.json.encode(body)
-    headers = {
-        "authorization": f"ApiKey {OPERATOR_KEY}",
-        "content-type": "application/json",
-        "content-length": f"{len(content)}",
-    }
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    first = fast_path.begin_request(b"POST", path.encode(), raw)
-    assert isinstance(first, BegunRequest)
-
-    def answer() -> bytes | None:
-        pending = fast_path.begin(first.head)
-        return None if pending is None else fast_path.answer(pending, content, [])
-
-    # A large batch is not decided at the end of a long iteration, and on a busy machine any may become one.
-    with patch.object(scheduling, "NANOSECONDS_BETWEEN_CHECKPOINTS", 60_000_000_000):
-        return count_steps(answer)
 
 
 def _as_check(question: Check) -> engine.Check:
