@@ -1,10 +1,9 @@
 /** Runs queries with a context that people write. */
 
+import { readAllPages, type Rows } from "./all_pages";
 import { read, Refused } from "./api";
 import type { QueryRow } from "./query_row";
 import type { Page } from "./schema";
-
-const LARGE_PAGE = 1000;
 
 export interface PageRequest {
   limit: number;
@@ -24,19 +23,6 @@ export async function runQuery(q: string, context: string, page: PageRequest, si
 }
 
 /** Reads page after page until there are so many rows, and says whether others follow. */
-export async function readRows(
-  q: string,
-  context: string,
-  most: number,
-  asOf?: string,
-  signal?: AbortSignal,
-): Promise<{ rows: QueryRow[]; isCut: boolean }> {
-  const rows: QueryRow[] = [];
-  let nextCursor: string | undefined;
-  do {
-    const page: Page<QueryRow> = await runQuery(q, context, { limit: LARGE_PAGE, nextCursor, asOf }, signal);
-    rows.push(...page.results);
-    nextCursor = page.nextCursor;
-  } while (nextCursor && rows.length < most);
-  return { rows, isCut: nextCursor !== undefined };
+export function readRows(q: string, context: string, most: number, asOf?: string, signal?: AbortSignal): Promise<Rows<QueryRow>> {
+  return readAllPages((page) => runQuery(q, context, { ...page, asOf }, signal), most);
 }

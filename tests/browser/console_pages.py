@@ -1,6 +1,7 @@
 """Page objects of the console: what its users do, in their words."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from playwright.async_api import Locator, Page, expect
@@ -74,6 +75,12 @@ class Console:
     @property
     def editor(self) -> Locator:
         return self.page.get_by_role("textbox", name="Model", exact=True)
+
+    async def save_csv(self, label: str, path: Path) -> None:
+        """Saves the table of this name as a file."""
+        async with self.page.expect_download() as download:
+            await self.page.get_by_role("button", name=f"Export CSV of {label}").click()
+        await (await download.value).save_as(path)
 
     def line(self, name: str) -> Locator:
         """The line of a subject or an object in a matrix."""

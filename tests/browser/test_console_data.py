@@ -1,6 +1,8 @@
 """The pages Data and Object of the console: lists, inspectors and warrants."""
 
+import csv
 import re
+from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
@@ -111,3 +113,31 @@ async def test_lists_are_paged_and_filtered(console: Console, service: Client) -
 
     await expect(console.row("note:page-042")).to_be_visible()
     await expect(console.row("note:page-041")).to_have_count(0)
+
+
+async def test_a_table_is_saved_with_all_its_pages_and_names_that_are_no_formula(
+    console: Console, service: Client, tmp_path: Path
+) -> None:
+    rows = [{"objectType": "document", "objectId": f"={number}+1", "meta": {"name": "=1,2"}} for number in range(60)]
+    service.post("/v2/objects", json=rows).raise_for_status()
+    await console.start("data", type="document", q="+1")
+
+    await console.save_csv("Objects", tmp_path / "objects.csv")
+
+    lines = [*csv.reader((tmp_path / "objects.csv").read_text().splitlines())]
+    assert lines[0] == ["object", "meta", "created"]
+    assert {line[0] for line in lines[1:]} == {f"document:={number}+1" for number in range(60)}
+    assert {line[1] for line in lines[1:]} == {'{"name":"=1,2"}'}
+    service.delete_json("/v2/objects", [{k: row[k] for k in ("objectType", "objectId")} for row in rows])
+
+
+async def test_a_matrix_is_saved_as_it_is_shown(console: Console, tmp_path: Path) -> None:
+    await console.start("object", name="document:roadmap")
+    await expect(console.line("user:ann")).to_be_visible()
+
+    await console.save_csv("Who has access", tmp_path / "access.csv")
+
+    lines = [*csv.reader((tmp_path / "access.csv").read_text().splitlines())]
+    assert lines[0][0] == "Subject"
+    marks = {line[0]: dict(zip(lines[0][1:], line[1:], strict=True)) for line in lines[1:]}
+    assert (marks["user:ann"]["editor"], marks["user:ann"]["viewer"]) == ("by warrant", "by rules")

@@ -19,9 +19,7 @@ async def test_a_query_is_run_and_its_rows_are_saved(console: Console, tmp_path:
     await console.start("queries", q="select can-read of type user for document:roadmap")
     await expect(console.row("user:bob")).to_contain_text("group:engineering")
 
-    async with console.page.expect_download() as csv:
-        await console.page.get_by_role("button", name="Export CSV").click()
-    await (await csv.value).save_as(tmp_path / "rows.csv")
+    await console.save_csv("Results", tmp_path / "rows.csv")
     async with console.page.expect_download() as rows:
         await console.page.get_by_role("button", name="Export JSON").click()
     await (await rows.value).save_as(tmp_path / "rows.json")

@@ -1,9 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
+import { readAllPages } from "../all_pages";
 import { findObstacle, onlyTypes, read } from "../api";
 import { completeObject, completeRelation, describeMeta, type StoredObject } from "../completion";
+import { writeObjectLines, writeWarrantLines } from "../export";
 import { useLoaded } from "../loading";
 import { readObject, writeObject, type Warrant } from "../names";
 import { ExampleButton } from "../parts/example_button";
+import type { ReadLines } from "../parts/export_table";
 import { CompletedField } from "../parts/field";
 import { Filters } from "../parts/filters";
 import { Icon } from "../parts/icons";
@@ -13,15 +16,22 @@ import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
 import { ChangeButton, Obstacle } from "../parts/permission";
 import { Table } from "../parts/table";
+import { Time } from "../parts/time";
 import { NewObject } from "../parts/object_dialogs";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
 import { adjust, asOf, go, link, route } from "../route";
 import { listTypes, objectTypes, type Page } from "../schema";
-import { Time } from "../parts/time";
 
 const PAGE_SIZE = 50;
 const WRITE = { scope: "write" } as const;
+/** Names a page of a list. */
+interface PageQuery {
+  limit: number;
+  nextCursor?: string;
+  prevCursor?: string;
+}
+
 const FIRST_PAGE = { next: undefined, prev: undefined };
 
 export function DataPage() {
@@ -76,20 +86,16 @@ export function DataPage() {
 
 function Objects({ turn }: { turn: string }) {
   const { type = onlyTypes.value?.[0], q, sort, order, next, prev, at } = route.value.parameters;
+  const readPage = (page: PageQuery, signal: AbortSignal) => {
+    const query = { objectType: type, q, sortBy: sort, sortOrder: order, asOf: at, ...page };
+    return read<Page<StoredObject>>("v2/objects", { query, signal });
+  };
+  const readLines: ReadLines = async (signal) => {
+    const { rows, isCut } = await readAllPages((page) => readPage(page, signal));
+    return { lines: writeObjectLines(rows), isCut };
+  };
   const loaded = useLoaded(
-    (signal) => {
-      const query = {
-        objectType: type,
-        q,
-        limit: PAGE_SIZE,
-        sortBy: sort,
-        sortOrder: order,
-        nextCursor: next,
-        prevCursor: prev,
-        asOf: at,
-      };
-      return read<Page<StoredObject>>("v2/objects", { query, signal });
-    },
+    (signal) => readPage({ limit: PAGE_SIZE, nextCursor: next, prevCursor: prev }, signal),
     [type, q, sort, order, next, prev, at, turn],
   );
   return (
@@ -113,7 +119,7 @@ function Objects({ turn }: { turn: string }) {
       {loaded.value?.results.length === 0 && <NoObjects isFiltered={Boolean(type || q)} onLoaded={loaded.reload} />}
       {loaded.value && loaded.value.results.length > 0 && (
         <>
-          <ObjectTable objects={loaded.value.results} />
+          <ObjectTable objects={loaded.value.results} readLines={readLines} />
           <Pager page={loaded.value} />
         </>
       )}
@@ -141,16 +147,18 @@ function NoObjects({ isFiltered, onLoaded }: { isFiltered: boolean; onLoaded: ()
   );
 }
 
-function ObjectTable({ objects }: { objects: StoredObject[] }) {
+function ObjectTable({ objects, readLines }: { objects: StoredObject[]; readLines: ReadLines }) {
   return (
-    <Table label="Objects" headings={["Object", "Meta", "Created"]}>
+    <Table label="Objects" headings={["Object", "Meta", "Created"]} readLines={readLines}>
       {objects.map((object) => (
         <tr key={writeObject(object)}>
           <td>
             <ObjectLink object={object} />
           </td>
           <td class="meta">{describeMeta(object.meta)}</td>
-          <td class="time"><Time time={object.createdAt} /></td>
+          <td class="time">
+            <Time time={object.createdAt} />
+          </td>
         </tr>
       ))}
     </Table>
@@ -163,24 +171,27 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
   const parameters = route.value.parameters;
   const { object = "", relation = "", subject = "", order, next, prev, at } = parameters;
   const [given, setGiven] = useState({ object, relation, subject });
+  const readPage = (page: PageQuery, signal: AbortSignal) => {
+    const named = readObject(object);
+    const who = readObject(subject);
+    const query = {
+      objectType: named?.objectType ?? (object.replace(/:$/, "") || onlyTypes.value?.[0]),
+      objectId: named?.objectId,
+      relation,
+      subjectType: who?.objectType ?? (subject.replace(/:$/, "") || undefined),
+      subjectId: who?.objectId,
+      sortOrder: order,
+      asOf: at,
+      ...page,
+    };
+    return read<Page<Warrant>>("v2/warrants", { query, signal });
+  };
+  const readLines: ReadLines = async (signal) => {
+    const { rows, isCut } = await readAllPages((page) => readPage(page, signal));
+    return { lines: writeWarrantLines(rows), isCut };
+  };
   const loaded = useLoaded(
-    (signal) => {
-      const named = readObject(object);
-      const who = readObject(subject);
-      const query = {
-        objectType: named?.objectType ?? (object.replace(/:$/, "") || onlyTypes.value?.[0]),
-        objectId: named?.objectId,
-        relation,
-        subjectType: who?.objectType ?? (subject.replace(/:$/, "") || undefined),
-        subjectId: who?.objectId,
-        limit: PAGE_SIZE,
-        sortOrder: order,
-        nextCursor: next,
-        prevCursor: prev,
-        asOf: at,
-      };
-      return read<Page<Warrant>>("v2/warrants", { query, signal });
-    },
+    (signal) => readPage({ limit: PAGE_SIZE, nextCursor: next, prevCursor: prev }, signal),
     [object, relation, subject, order, next, prev, at, turn],
   );
   const filter = (changed: Partial<typeof given>) => {
@@ -232,7 +243,7 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
       )}
       {loaded.value && loaded.value.results.length > 0 && (
         <>
-          <WarrantTable warrants={loaded.value.results} onDone={onDone} />
+          <WarrantTable warrants={loaded.value.results} onDone={onDone} readLines={readLines} />
           <Pager page={loaded.value} />
         </>
       )}

@@ -1,7 +1,8 @@
 import { useLayoutEffect, useState } from "preact/hooks";
+import { MOST_EXPORTED } from "../all_pages";
 import { Refused } from "../api";
 import { writeCurl, writeQueryCommand } from "../commands_elsewhere";
-import { save, toCsv } from "../export";
+import { save, writeQueryLines } from "../export";
 import { useLoaded } from "../loading";
 import { ExampleButton } from "../parts/example_button";
 import { CopyAs, describeService } from "../parts/copy_as";
@@ -17,7 +18,6 @@ import { go, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
-const MOST_EXPORTED = 10_000;
 
 export function QueriesPage() {
   const { q = "", context = "", next, prev, at } = route.value.parameters;
@@ -100,13 +100,12 @@ function Results({ page, q, context, at }: ResultsProperties) {
   const [note, setNote] = useState("");
   const { name, areSubjects } = readAbout(q);
 
-  async function exportAs(form: "csv" | "json") {
+  async function exportJson() {
     setFault(undefined);
     setNote("Reading all rows…");
     try {
       const { rows, isCut } = await readRows(q, context, MOST_EXPORTED, at);
-      const content = form === "csv" ? toCsv(rows) : `${JSON.stringify(rows, null, 2)}\n`;
-      save(`query.${form}`, form === "csv" ? "text/csv" : "application/json", content);
+      save("results.json", "application/json", `${JSON.stringify(rows, null, 2)}\n`);
       setNote(isCut ? `Saved the first ${rows.length} rows: an export has no more.` : `Saved ${rows.length} rows.`);
     } catch (refused) {
       if (!(refused instanceof Refused)) throw refused;
@@ -123,16 +122,22 @@ function Results({ page, q, context, at }: ResultsProperties) {
           <span class="hint" role="status">
             {note}
           </span>
-          <button type="button" class="quiet" onClick={() => exportAs("csv")}>
-            Export CSV
-          </button>
-          <button type="button" class="quiet" onClick={() => exportAs("json")}>
+          <button type="button" class="quiet" onClick={exportJson}>
             Export JSON
           </button>
         </div>
       </div>
       {fault && <Fault fault={fault} />}
-      <QueryTable rows={page.results} fixed={name} areSubjects={areSubjects} context={context} />
+      <QueryTable
+        rows={page.results}
+        fixed={name}
+        areSubjects={areSubjects}
+        context={context}
+        readLines={async (signal) => {
+          const { rows, isCut } = await readRows(q, context, MOST_EXPORTED, at, signal);
+          return { lines: writeQueryLines(rows), isCut };
+        }}
+      />
       <Pager page={page} />
       <CopyAs
         forms={{

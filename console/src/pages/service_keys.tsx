@@ -7,6 +7,7 @@ import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
 import { Secret } from "../parts/secret";
 import { Table } from "../parts/table";
+import { Time } from "../parts/time";
 import { route } from "../route";
 import { listTypes, type Page } from "../schema";
 import { Time } from "../parts/time";

@@ -8,13 +8,13 @@ import { Pager } from "../parts/pager";
 import { ChangeButton } from "../parts/permission";
 import { Secret } from "../parts/secret";
 import { Table } from "../parts/table";
+import { Time } from "../parts/time";
 import { WebhookInputs } from "../parts/webhook_inputs";
 import { WebhookState } from "../parts/webhook_state";
 import { go, link, route } from "../route";
 import type { Page } from "../schema";
 import { bodyOf, describeFilter, fieldsOf, type IssuedWebhook, type Webhook } from "../webhooks";
 import { WebhookDetails } from "./webhook_details";
-import { Time } from "../parts/time";
 
 const PAGE_SIZE = 50;
 

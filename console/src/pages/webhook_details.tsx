@@ -11,6 +11,7 @@ import { Mark } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { ChangeButton } from "../parts/permission";
 import { Table } from "../parts/table";
+import { Time } from "../parts/time";
 import { WebhookInputs } from "../parts/webhook_inputs";
 import { WebhookState } from "../parts/webhook_state";
 import { go, link } from "../route";
@@ -24,7 +25,6 @@ import {
   type IssuedWebhook,
   type Webhook,
 } from "../webhooks";
-import { Time } from "../parts/time";
 
 const NEEDS = { scope: "webhooks" } as const;
 const MOST_CHANGES = 25;
@@ -189,7 +189,9 @@ function Deliveries({ deliveries, isLoading, onReload, onReplay }: DeliveriesPro
         <Table label="Deliveries" headings={["Time", "Result", "Took", "Attempt", "Message"]} hasActions>
           {deliveries.map((delivery) => (
             <tr key={delivery.time + delivery.id}>
-              <td class="time">{showMoment(delivery.time)}</td>
+              <td class="time">
+                <Time time={delivery.time} isExact />
+              </td>
               <td>
                 <DeliveryResult delivery={delivery} />
               </td>

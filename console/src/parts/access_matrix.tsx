@@ -1,11 +1,12 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { countCells, filterLines, groupByReason, type Matrix, type MatrixLine } from "../access_matrix";
 import { writeObject } from "../names";
 import { link } from "../route";
+import { ExportTable } from "./export_table";
 import { ObjectLink, WarrantWords } from "./names";
+import { Time } from "./time";
 import type { QueryRow } from "../query_row";
 import { Scroller } from "./scroller";
-import { Time } from "./time";
 
 interface Properties {
   matrix: Matrix;
@@ -21,6 +22,7 @@ interface Properties {
 
 /** Shows who has which relations, and how. Each mark leads to its explanation. */
 export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties) {
+  const table = useRef<HTMLTableElement>(null);
   const [isUnfolded, setUnfolded] = useState(false);
   const relations = isUnfolded ? [...matrix.relations, ...matrix.folded] : matrix.relations;
   const lines = filterLines(matrix.lines, filter);
@@ -40,12 +42,12 @@ export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties
         )}
       </div>
       <Scroller label={label}>
-        <table>
+        <table ref={table}>
           <thead>
             <tr>
               <th scope="col">{about.areSubjects ? "Subject" : "Object"}</th>
               {relations.map((relation) => (
-                <th scope="col" key={relation}>
+                <th scope="col" key={relation} data-text={relation}>
                   {relation} <span class="count">{countCells(lines, relation)}</span>
                 </th>
               ))}
@@ -69,6 +71,7 @@ export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties
           )}
         </table>
       </Scroller>
+      <ExportTable label={label} table={table} />
     </section>
   );
 }
@@ -88,7 +91,7 @@ function Lines({ lines, relations, ...about }: LinesProperties) {
             {line.row.subjectRelation && `#${line.row.subjectRelation}`}
           </th>
           {relations.map((relation) => (
-            <td key={relation}>
+            <td key={relation} data-text={describeCell(line.cells.get(relation))}>
               <Cell row={line.cells.get(relation)} name={line.name} {...about} />
             </td>
           ))}
@@ -115,7 +118,12 @@ function Cell({ row, name, fixed, areSubjects, context }: CellProperties) {
         {row.relation} of {name}, {row.isImplicit ? "by rules" : "by warrant"}
       </span>
       {policy && <span class="condition"> if</span>}
-      {expiresAt && <span class="condition"> until <Time time={expiresAt} /></span>}
+      {expiresAt && (
+        <span class="condition">
+          {" "}
+          until <Time time={expiresAt} />
+        </span>
+      )}
     </>
   );
   if (row.objectId === "*") return <span class="cell">{mark}</span>;
@@ -129,6 +137,13 @@ function Cell({ row, name, fixed, areSubjects, context }: CellProperties) {
       {mark}
     </a>
   );
+}
+
+/** Says in a file what a mark means: how the access is given, under which condition, and until when. */
+function describeCell(row: QueryRow | undefined): string {
+  if (!row) return "";
+  const { policy, expiresAt } = row.warrant ?? {};
+  return (row.isImplicit ? "by rules" : "by warrant") + (policy ? ` if ${policy}` : "") + (expiresAt ? ` until ${expiresAt}` : "");
 }
 
 /** Explains the marks. */

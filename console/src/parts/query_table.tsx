@@ -2,6 +2,7 @@ import { writeObject } from "../names";
 import { writeRow, type QueryRow } from "../query_row";
 import { link } from "../route";
 import { ObjectLink, WarrantWords } from "./names";
+import type { ReadLines } from "./export_table";
 import { Pin } from "./pin";
 import { Table } from "./table";
 
@@ -12,12 +13,18 @@ interface Properties {
   /** Whether the rows are subjects that have relations on `fixed`. */
   areSubjects: boolean;
   context?: string;
+  readLines?: ReadLines;
 }
 
 /** Shows the rows of a query, each with the reason that the service reports. */
-export function QueryTable({ rows, fixed, areSubjects, context }: Properties) {
+export function QueryTable({ rows, fixed, areSubjects, context, readLines }: Properties) {
   return (
-    <Table label="Results" headings={[areSubjects ? "Subject" : "Object", "Relation", "How", "Because"]} hasActions>
+    <Table
+      label="Results"
+      headings={[areSubjects ? "Subject" : "Object", "Relation", "How", "Because"]}
+      hasActions
+      readLines={readLines}
+    >
       {rows.map((row) => (
         <tr key={`${writeRow(row)}#${row.relation}`}>
           <td>

@@ -2,21 +2,28 @@ import { useState } from "preact/hooks";
 import { writeObject, writeWarrant, type Warrant } from "../names";
 import { link } from "../route";
 import { ObjectLink, SubjectLink } from "./names";
+import type { ReadLines } from "./export_table";
 import { ChangeButton } from "./permission";
 import { Table } from "./table";
-import { DeleteWarrant } from "./warrant_form";
 import { Time } from "./time";
+import { DeleteWarrant } from "./warrant_form";
 
 interface Properties {
   warrants: Warrant[];
   onDone: (message: string) => void;
+  readLines?: ReadLines;
 }
 
-export function WarrantTable({ warrants, onDone }: Properties) {
+export function WarrantTable({ warrants, onDone, readLines }: Properties) {
   const [deleted, setDeleted] = useState<Warrant>();
   return (
     <>
-      <Table label="Warrants" headings={["Subject", "Relation", "Object", "Condition", "Created"]} hasActions>
+      <Table
+        label="Warrants"
+        headings={["Subject", "Relation", "Object", "Condition", "Created"]}
+        hasActions
+        readLines={readLines}
+      >
         {warrants.map((warrant) => (
           <tr key={writeWarrant(warrant) + (warrant.policy ?? "")}>
             <td>
@@ -60,8 +67,16 @@ function Conditions({ warrant }: { warrant: Warrant }) {
   return (
     <>
       {warrant.policy && <code>{warrant.policy}</code>}
-      {warrant.startsAt && <span class="hint">from <Time time={warrant.startsAt} /> </span>}
-      {warrant.expiresAt && <span class="hint">until <Time time={warrant.expiresAt} /></span>}
+      {warrant.startsAt && (
+        <span class="hint">
+          from <Time time={warrant.startsAt} />{" "}
+        </span>
+      )}
+      {warrant.expiresAt && (
+        <span class="hint">
+          until <Time time={warrant.expiresAt} />
+        </span>
+      )}
     </>
   );
 }
