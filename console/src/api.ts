@@ -57,7 +57,7 @@ export interface Request {
 }
 
 /** Matches the paths that are about the service, or the key, whatever the store. */
-const OF_NO_STORE = /^(?:metrics|v2\/stores(?:\/.*)?|v2\/keys\/self)$/;
+const OF_NO_STORE = /^(?:metrics|authz|stores|v2\/stores(?:\/.*)?|v2\/keys\/self)$/;
 
 /** Returns the URL of a request about the store of this page. */
 export function urlOf(path: string, query: Query = {}): string {

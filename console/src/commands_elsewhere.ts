@@ -19,12 +19,14 @@ export function quoteWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-export function writeCurl({ url, store }: Service, path: string, body: unknown): string {
+/** Writes a request; without a body it is a GET. Some APIs want to be told that a body is JSON. */
+export function writeCurl({ url, store }: Service, path: string, body?: unknown, namesType = false): string {
   const prefix = store === undefined ? "" : `/stores/${encodeURIComponent(store)}`;
   return [
     `curl -s ${quoteWord(`${url}${prefix}/${path}`)}`,
     '-H "Authorization: ApiKey $MAGISTRATE_API_KEY"',
-    `-d ${quoteWord(JSON.stringify(body))}`,
+    ...(namesType ? ["-H 'Content-Type: application/json'"] : []),
+    ...(body === undefined ? [] : [`-d ${quoteWord(JSON.stringify(body))}`]),
   ].join(" \\\n  ");
 }
 

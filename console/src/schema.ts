@@ -8,6 +8,8 @@ export interface ObjectType {
   type: string;
   relations: Record<string, unknown>;
   allowedTypes?: Record<string, string[]>;
+  /** The relations that actions of AuthZEN mean. */
+  actions?: Record<string, string>;
   description?: string;
   descriptions?: Record<string, string>;
 }

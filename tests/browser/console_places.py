@@ -29,6 +29,8 @@ PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("service", {}, ".empty"),
     ("service", {"show": "sessions"}, "form"),
     ("service", {"show": "webhooks"}, ".empty"),
+    ("service", {"show": "own"}, "table"),
+    ("service", {"show": "integrations"}, "[aria-label=OpenFGA] .mark.yes"),
     ("service", {"show": "metrics"}, ".figure"),
 )
 """Lists pages, and what is on them once they have loaded."""

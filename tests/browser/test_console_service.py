@@ -140,3 +140,30 @@ async def test_a_context_is_tried_on_the_page_of_an_object(console: Console, sto
 
     await expect(console.row("document:secret").first).to_be_visible()
     assert console.troubles == []
+
+
+async def test_a_page_says_in_words_what_the_key_may_do(console: Console, stored: Client) -> None:
+    reader = issue_key(stored, "reader", "read", "check")
+    await console.start("service", key=reader, show="own")
+
+    await expect(console.row("read the model")).to_contain_text("may")
+    await expect(console.row("create and delete warrants")).to_contain_text("may not")
+    await expect(console.page.get_by_text("It opens no other store.")).to_be_visible()
+
+
+async def test_integrations_say_what_is_on_and_have_a_first_request(console: Console, stored: Client) -> None:
+    tool = {"type": "tool", "relations": {"can-call": {}}, "actions": {"tools/call": "can-call"}}
+    stored.post("/v2/object-types", json=tool).raise_for_status()
+    await console.start("service", show="integrations")
+    openfga, gateways = (console.page.get_by_role("region", name=name) for name in ("OpenFGA", "Gateways"))
+
+    await expect(gateways).to_contain_text("Off")
+    await expect(gateways).to_contain_text("--forward-rules")
+    await expect(openfga).to_contain_text("On")
+    await openfga.get_by_text("Copy as").click()
+    request = await openfga.locator("pre").inner_text()
+    assert re.search(r"/stores/[0-9A-Z]{26}/check", request)
+    await expect(console.row("tools/call")).to_contain_text("can-call")
+    assert "magistrate_" not in await console.page.locator("main").inner_text()
+    assert console.troubles == []
+    stored.delete("/v2/object-types/tool").raise_for_status()

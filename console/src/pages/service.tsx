@@ -2,15 +2,19 @@ import type { ComponentType } from "preact";
 import type { Need } from "../api";
 import { Permitted } from "../parts/permission";
 import { link, route } from "../route";
+import { Integrations } from "./service_integrations";
 import { Keys } from "./service_keys";
 import { LiveMetrics } from "./service_metrics";
+import { OwnKey } from "./service_own_key";
 import { Sessions } from "./service_sessions";
 import { Webhooks } from "./service_webhooks";
 
 const PARTS: Record<string, { title: string; body: ComponentType; needs: Need }> = {
   keys: { title: "Keys", body: Keys, needs: { scope: "keys", ofAllTypes: true } },
+  own: { title: "Your key", body: OwnKey, needs: { scope: "read" } },
   sessions: { title: "Sessions", body: Sessions, needs: { scope: "check", ofAllTypes: true } },
   webhooks: { title: "Webhooks", body: Webhooks, needs: { scope: "webhooks", ofAllTypes: true } },
+  integrations: { title: "Integrations", body: Integrations, needs: { scope: "read" } },
   metrics: { title: "Metrics", body: LiveMetrics, needs: { scope: "metrics" } },
 };
 

@@ -8,25 +8,11 @@ import { Pager } from "../parts/pager";
 import { Secret } from "../parts/secret";
 import { Table } from "../parts/table";
 import { Time } from "../parts/time";
-import { route } from "../route";
+import { link, route, store } from "../route";
 import { listTypes, type Page } from "../schema";
-import { Time } from "../parts/time";
+import { SCOPES } from "../scopes";
 
 const PAGE_SIZE = 50;
-
-const SCOPES = {
-  check: "check access, and create sessions",
-  query: "find objects and subjects",
-  read: "read the model and the data, explain, compare",
-  write: "create and delete warrants and objects",
-  model: "change the model",
-  events: "read the history",
-  metrics: "read metrics",
-  keys: "manage keys",
-  webhooks: "manage webhooks, which get all changes",
-  stores: "manage stores, and use all of them",
-  admin: "all of these",
-};
 
 interface Key {
   id: string;
@@ -77,6 +63,11 @@ export function Keys() {
           New key
         </button>
       </div>
+      <p class="hint">
+        These keys belong to {store === undefined ? "the store of your key" : <>the store <b>{store}</b></>} and open no other, but for
+        those of the store <b>default</b> with the scope <b>stores</b>. What <a href={link("service", { show: "own" })}>your own key</a>{" "}
+        may do has a page of its own.
+      </p>
       {issued && <Secret what={`The key ${issued.name}`} text={issued.key} onClose={() => setIssued(undefined)} />}
       {done && !issued && (
         <Notice>
@@ -114,7 +105,18 @@ function KeyTable({ keys, onOpen }: { keys: Key[]; onOpen: (open: Open) => void 
           <td>
             <code>{one.prefix}…</code>
           </td>
-          <td>{one.scopes.join(", ")}</td>
+          <td data-text={one.scopes.join(", ")}>
+            <details class="meaning">
+              <summary>{one.scopes.join(", ")}</summary>
+              <ul>
+                {one.scopes.map((scope) => (
+                  <li key={scope}>
+                    <b>{scope}</b>: {SCOPES[scope] ?? "unknown to this console"}
+                  </li>
+                ))}
+              </ul>
+            </details>
+          </td>
           <td>{one.objectTypes?.join(", ") ?? "all"}</td>
           <td class="time">
             <Time time={one.createdAt} /> by {one.createdBy}
