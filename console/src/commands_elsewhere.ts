@@ -19,7 +19,7 @@ export function quoteWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Writes a request; without a body it is a GET. Some APIs want to be told that a body is JSON. */
+/** Writes a request; without a body it is a GET. Some APIs need the type of the body in a header. */
 export function writeCurl({ url, store }: Service, path: string, body?: unknown, namesType = false): string {
   const prefix = store === undefined ? "" : `/stores/${encodeURIComponent(store)}`;
   return [

@@ -141,3 +141,22 @@ async def test_a_matrix_is_saved_as_it_is_shown(console: Console, tmp_path: Path
     assert lines[0][0] == "Subject"
     marks = {line[0]: dict(zip(lines[0][1:], line[1:], strict=True)) for line in lines[1:]}
     assert (marks["user:ann"]["editor"], marks["user:ann"]["viewer"]) == ("by warrant", "by rules")
+
+
+async def test_numbers_by_type_are_counted_when_they_are_opened_and_not_before(
+    console: Console, service: Client
+) -> None:
+    counted: list[str] = []
+    console.page.on("request", lambda sent: counted.append(sent.url) if "limit=1000" in sent.url else None)
+    await console.start("data")
+    await expect(console.page.get_by_role("table")).to_be_visible()
+    assert [url for url in counted if "objectType" in url] == []
+
+    await console.page.get_by_text("Numbers by type", exact=True).click()
+
+    row = console.page.get_by_role("region", name="Numbers by type").get_by_role("row").filter(has_text="group")
+    groups = service.get("/v2/objects", params={"objectType": "group", "limit": 1000}).json()["results"]
+    await expect(row.get_by_role("link").first).to_have_text(re.compile(f"^{len(groups)} objects of type group"))
+    await expect(console.page.get_by_text("In all: ")).to_be_visible()
+    await row.get_by_role("link").last.click()
+    await expect(console.field("Object")).to_have_value("group:")

@@ -12,6 +12,7 @@ import { Filters } from "../parts/filters";
 import { Icon } from "../parts/icons";
 import { ImportFile } from "../parts/import_file";
 import { ObjectLink } from "../parts/names";
+import { Numbers } from "../parts/numbers";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
 import { ChangeButton, Obstacle } from "../parts/permission";
@@ -76,6 +77,7 @@ export function DataPage() {
           <p>{done}</p>
         </Notice>
       )}
+      <Numbers turn={done} />
       {isWarrants ? <Warrants turn={done} onDone={setDone} /> : <Objects turn={done} />}
       {open === "object" && <NewObject type={route.value.parameters.type} onClose={() => setOpen(undefined)} />}
       {open === "warrant" && <NewWarrant onDone={setDone} onClose={() => setOpen(undefined)} />}
