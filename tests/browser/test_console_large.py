@@ -100,7 +100,10 @@ async def test_pages_have_one_width_and_their_buttons_one_edge(browser: Browser,
         console = Console(await context.new_page(), large)
         await console.start()
         widths, edges = {}, {}
-        for name, parameters, selector in (*HARD_PLACES, *PLACES[-5:]):
+        for name, parameters, selector in (
+            *HARD_PLACES,
+            *(place for place in PLACES if place[0] in ("tests", "service")),
+        ):
             await visit(console, name, parameters, selector)
             box = await console.page.locator("main > *").bounding_box()
             assert box is not None

@@ -82,7 +82,7 @@ async def test_a_webhook_is_made_tested_changed_and_deleted(
     await button(console, "I have stored it").click()
     await expect(page.get_by_text("type document or folder")).to_be_visible()
     await button(console, "Send a test").click()
-    await expect(page.get_by_role("status")).to_contain_text("The receiver answered 204")
+    await expect(page.locator(".notice")).to_contain_text("The receiver answered 204")
     await expect(console.row("Delivered")).to_have_count(1)
     assert [each.data["test"] for each in receiver.received] == [True]
     receiver.answers.append(answer_status(500))
@@ -94,7 +94,7 @@ async def test_a_webhook_is_made_tested_changed_and_deleted(
     await console.dialog.get_by_role("button", name="Save").click()
     await expect(page.get_by_text("all changes", exact=True)).to_be_visible()
     await button(console, "Disable").click()
-    await expect(page.get_by_role("status")).to_contain_text("is sent when it is enabled again")
+    await expect(page.locator(".notice")).to_contain_text("is sent when it is enabled again")
     await expect(button(console, "Enable")).to_be_visible()
     await confirm(console, "Rotate the secret", "Rotate")
     await expect(page.locator(".secret")).not_to_have_text(secret)
