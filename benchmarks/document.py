@@ -9,6 +9,8 @@ import apsw
 from benchmarks.cores import ALL_CORES
 
 FOLDER = Path(__file__).parents[1] / "docs" / "performance"
+PROPER_NAMES = {"openfga": "OpenFGA"}
+"""Has the titles of files whose names are not written like other words."""
 
 
 def write_document(name: str, command: str, text: str, plots: Sequence[Path] = (), folder: Path = FOLDER) -> Path:
@@ -24,7 +26,7 @@ def render_document(name: str, command: str, measured_on: str, text: str, plots:
     """Returns the document as Markdown. The tables' headings move up one level, to follow the title."""
     tables = "\n".join(line.removeprefix("#") if line.startswith("###") else line for line in text.strip().splitlines())
     images = [f"![{path.stem.replace('-', ' ')}]({path.name})" for path in plots]
-    title = name.replace("-", " ").capitalize()
+    title = PROPER_NAMES.get(name, name.replace("-", " ").capitalize())
     origin = f"`{command}` writes this file. [Methods](methods.md) says how it is measured."
     return "\n\n".join([f"# {title}", origin, measured_on, tables, *images]) + "\n"
 
