@@ -27,6 +27,7 @@ from tests.scenario_files import warrant_body
 from tests.socket_transport import SocketTransport
 
 STARTED_WITHIN_SECONDS = 20.0
+STOPPED_WITHIN_SECONDS = 60.0
 
 
 def settings_for(database_url: str, **given: str | int) -> Settings:
@@ -159,4 +160,6 @@ _stopping: list[threading.Thread] = []
 
 def wait_for_stopped_services() -> None:
     while _stopping:
-        _stopping.pop().join()
+        thread = _stopping.pop()
+        thread.join(STOPPED_WITHIN_SECONDS)
+        assert not thread.is_alive(), "a service did not stop in time"

@@ -12,7 +12,7 @@ from magistrate.api.http.connection import Connection
 from magistrate.api.http.incoming_bytes import IncomingBytes
 from magistrate.config.settings import read_settings
 from tests.api.sockets import connect, head, is_hung_up, read_answer, read_to_the_end
-from tests.running import KEY, Client, running_server, running_service, settings_for
+from tests.running import KEY, Client, running_server, running_service, settings_for, wait_for_stopped_services
 
 MUCH = b"x" * 20_000_000
 MAX_HELD = 65_536
@@ -258,3 +258,18 @@ def test_an_idle_connection_does_not_keep_a_service_from_stopping(tmp_path: Path
         server.should_exit = True
 
         assert is_hung_up(connection)
+
+
+def test_a_stop_ends_the_connections_that_are_open_at_its_timeout(tmp_path: Path) -> None:
+    """A warning about a connection that is open when the event loop is closed makes the test fail."""
+    settings = settings_for(f"sqlite:///{tmp_path}/magistrate.db", stop_timeout_ms=1_000)
+    with ExitStack() as stack:
+        with running_server(settings) as (url, server), Client(url) as client:
+            connection = stack.enter_context(connect(client))
+            connection.sendall(sent("POST /v2/objects", "Content-Length: 100", body=b"{"))
+            client.get("/v2/objects").raise_for_status()
+            server.should_exit = True
+            answer = read_answer(connection)
+        wait_for_stopped_services()
+
+    assert answer.startswith(b"HTTP/1.1 503 ")

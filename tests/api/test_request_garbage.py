@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.running import Client, running_service, settings_for
+from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
 REQUESTS = 20
 OWNERS = ("magistrate.", "uvicorn.", "falcon.")
@@ -15,6 +15,7 @@ SUBJECT = {"objectType": "user", "objectId": "ann"}
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    wait_for_stopped_services()  # which leave something, and ran in this process
     url = f"sqlite:///{tmp_path_factory.mktemp('garbage')}/magistrate.db"
     with running_service(settings_for(url)) as served, Client(served) as client:
         client.define({"document": {"viewer": {"inheritIf": "editor"}, "editor": {}}, "user": {}})

@@ -62,6 +62,13 @@ class GracefulServer(uvicorn.Server):
             await asyncio.wait(self._connecting)
         self.config.loaded_app.stop_streams()
         await super().shutdown()
+        await self._abort_connections()
+
+    async def _abort_connections(self) -> None:
+        """Ends the connections that are open at the timeout, such as those whose client has not ended its side."""
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # in which their protocols learn that they are lost
 
     async def _open_tls(self, tls: ServerTls) -> None:
         """Waits until the certificate can be used: it may be about to be replaced while a worker starts."""
