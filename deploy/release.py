@@ -5,6 +5,7 @@ A release needs every program that a file is made with. A dry run leaves out wha
 of each. Both print what they have made. `--only NAME` makes the files of one step."""
 
 import argparse
+import gzip
 import hashlib
 import os
 import shutil
@@ -130,7 +131,9 @@ def pack_npm(release: Release) -> None:
     source = Path("clients/typescript")
     run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", folder=source)
     run("npm", "run", "--silent", "build", folder=source)
-    run("npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", release.folder, folder=source)
+    with tempfile.TemporaryDirectory() as parent:
+        run("npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", parent, folder=source)
+        keep_archive(Path(parent), release)
 
 
 def zip_go(release: Release) -> None:
@@ -152,7 +155,25 @@ def package_chart(release: Release) -> None:
     program = release.programs / HELM_OF_TESTS
     if not program.exists():
         program = require("helm")
-    run(program, "package", "deploy/helm/magistrate", "--destination", release.folder)
+    with tempfile.TemporaryDirectory() as parent:
+        run(program, "package", "deploy/helm/magistrate", "--destination", parent)
+        keep_archive(Path(parent), release)
+
+
+def keep_archive(folder: Path, release: Release) -> None:
+    """Copies the one archive of a folder to the release. Its files get the time of the commit, and the rights that do
+    not depend on who has made it."""
+    [source] = folder.iterdir()
+    time = int(release.time)
+    with (
+        tarfile.open(source) as old,
+        (release.folder / source.name).open("wb") as file,
+        gzip.GzipFile("", "wb", fileobj=file, mtime=time) as compressed,
+        tarfile.open(fileobj=compressed, mode="w") as new,
+    ):
+        for entry in old:
+            entry.mtime, entry.mode = time, 0o755 if entry.mode & 0o100 else 0o644
+            new.addfile(entry, old.extractfile(entry))
 
 
 def build_image(release: Release) -> None:

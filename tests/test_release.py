@@ -14,6 +14,7 @@ import pytest
 
 from magistrate import __version__
 from tests.generated_docs import ROOT
+from tests.kubernetes.helm import find_helm
 from tests.workflows import read_workflow
 
 WORKFLOW = read_workflow(ROOT / ".github/workflows/release.yml")
@@ -189,22 +190,38 @@ def clone_checkout(folder: Path, umask: int, time: int) -> Path:
     return folder
 
 
-def test_the_same_commit_makes_the_same_packages_byte_for_byte(tmp_path: Path) -> None:
-    """The checkouts are in different folders, of different times, and made by users with different rights."""
-    made = {}
-    for name, umask, time in (("one", 0o022, 1_700_000_000), ("a/longer/path", 0o077, 1_800_000_001)):
-        clone = clone_checkout(tmp_path / name, umask, time)
-        ran = run_release(TAG, tmp_path / f"{umask}", "--only", "python", folder=clone, umask=umask)
-        assert ran.returncode == 0, ran.stderr
-        made[name] = {path.name: path.read_bytes() for path in (tmp_path / f"{umask}").iterdir()}
-
-    one, other = made.values()
-    assert sorted(one) == [
+PACKAGES = {
+    "python": [
         f"magistrate-{__version__}-py3-none-any.whl",
         f"magistrate-{__version__}.tar.gz",
         f"magistrate_client-{__version__}-py3-none-any.whl",
         f"magistrate_client-{__version__}.tar.gz",
-    ]
+    ],
+    "npm": [f"magistrate-client-{__version__}.tgz"],
+    "go": [f"magistrate-go-{__version__}.zip"],
+    "chart": [f"magistrate-{__version__}.tgz"],
+}
+
+
+@pytest.mark.parametrize(
+    "step", ["python", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("npm", "go", "chart"))]
+)
+def test_the_same_commit_makes_the_same_packages_byte_for_byte(step: str, tmp_path: Path) -> None:
+    """The checkouts are in different folders, of different times, and made by users with different rights."""
+    if step == "npm" and shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    if step == "chart":
+        find_helm(may_build=True)
+    made = {}
+    for name, umask, time in (("one", 0o022, 1_700_000_000), ("a/longer/path", 0o077, 1_800_000_001)):
+        clone = clone_checkout(tmp_path / name, umask, time)
+        folder = tmp_path / f"{umask}"
+        ran = run_release(TAG, folder, "--programs", ROOT, "--only", step, folder=clone, umask=umask)
+        assert ran.returncode == 0, ran.stderr
+        made[name] = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    one, other = made.values()
+    assert sorted(one) == PACKAGES[step]
     assert [name for name in one if one[name] != other[name]] == []
 
 
