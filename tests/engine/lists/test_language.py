@@ -346,6 +346,9 @@ ONE_OBJECT = "a query is about one object, type:id ({place})"
         ("select A where B:* is anyOf", 8, f'cannot read "A" as a type: {NAME_WORDS} ({{place}})'),
         ("select anyOf! of type A for user:*", 8, f'cannot read "anyOf!" as a relation: {NAME_WORDS} ({{place}})'),
         ("select A where B:* is", 22, PARSING + f"end of input (expected {LIST})"),
+        # a keyword for what follows it, which cannot stand there
+        ("select a where u:1 is b and u: is c", 29, PARSING + "token \"u:\" (expected type:id or 'not')"),
+        ("select a where u:1 is b and not u: is c", 33, PARSING + 'token "u:" (expected type:id)'),
     ],
 )
 def test_what_cannot_stand_is_refused_with_its_place(text: str, column: int, message: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from itertools import takewhile
 from typing import Any, TypeVar, cast
 
 from lark import Lark, Token, Transformer, UnexpectedToken
@@ -282,9 +283,10 @@ texts."""
 def _describe_unexpected(text: str, refused: Token) -> str:
     is_end = refused.type == "$END"
     offset = len(text.rstrip()) if is_end else _offset(refused)
-    # What the failed parser would accept is less than what could stand there: it may have closed a list already.
-    parser = _parser().parse_interactive(text[:offset])
-    before = [token.type for token in parser.exhaust_lexer()]
+    # What the failed parser would accept is less than what could stand there: it may have closed a list already. The
+    # whole text is read again, because some words are keywords only before certain others.
+    parser = _parser().parse_interactive(text)
+    before = [token.type for token in takewhile(lambda token: _offset(token) < offset, parser.iter_parse())]
     fault = FAULTS.get(_outline([*before, refused.type]))
     if fault is not None:
         return _describe_error(text, fault, offset)
