@@ -241,23 +241,45 @@ def dump(url: str) -> Dump:
     }
 
 
-def _read_tables(url: str) -> dict[str, tuple[int, bool, list[tuple[object, ...]]]]:
-    """How many columns each table has, whether its rows begin with the number of a store, and these rows."""
+def dump_store(url: str, name: str) -> Dump:
+    """Every row of the store of this name, in every table that has rows of stores; each begins with its number."""
+    [(number,)] = query_sql(url, f"SELECT number FROM store WHERE name = '{name}'")
+    return {
+        table: sorted(rows, key=repr) for table, (_, _, rows) in _read_tables(url, f"{{column}} = {number}").items()
+    }
+
+
+def _read_tables(url: str, condition: str = "") -> dict[str, tuple[int, bool, list[tuple[object, ...]]]]:
+    """How many columns each table has, whether its rows begin with the number of a store, and these rows. A condition
+    on the number of the store leaves out tables without one."""
     database = read_database_url(url)
+    tables = {}
     if isinstance(database, SqliteUrl):
         with closing(apsw.Connection(database.path)) as sqlite:
             sqlite.set_busy_timeout(10_000)  # whoever opens or closes it last has it alone for a moment
             names = [str(name) for (name,) in sqlite.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-            columns = {name: sqlite.execute(f"PRAGMA table_info({name})").fetchall() for name in names}
-            rows = {name: sqlite.execute(f"SELECT * FROM {name}").fetchall() for name in names}
-            return {name: (len(columns[name]), columns[name][0][1] == "store", rows[name]) for name in names}
-    with psycopg.connect(database.conninfo, autocommit=True) as connection:
-        tables = {}
-        for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall():
-            cursor = connection.execute(f"SELECT * FROM {name}")
-            described = cursor.description or []
-            tables[name] = (len(described), described[0].name == "store", cursor.fetchall())
+            for name in names:
+                columns = [str(column) for _, column, *_ in sqlite.execute(f"PRAGMA table_info({name})")]
+                if query := _select(name, columns[0], condition):
+                    tables[name] = (len(columns), columns[0] == "store", sqlite.execute(query).fetchall())
         return tables
+    with psycopg.connect(database.conninfo, autocommit=True) as connection:
+        first_columns = "table_schema = 'public' AND ordinal_position = 1"
+        for name, column in connection.execute(
+            f"SELECT table_name, column_name FROM information_schema.columns WHERE {first_columns}"
+        ).fetchall():
+            if query := _select(name, column, condition):
+                cursor = connection.execute(query)
+                tables[name] = (len(cursor.description or []), column == "store", cursor.fetchall())
+    return tables
+
+
+def _select(table: str, column: str, condition: str) -> str:
+    """The query for the rows of a table with this first column; empty if no condition on stores is about its rows."""
+    if not condition:
+        return f"SELECT * FROM {table}"
+    has_store = column == "store" or (table, column) == ("store", "number")
+    return f"SELECT * FROM {table} WHERE {condition.format(column=column)}" if has_store else ""
 
 
 def restore(url: str, backup: Dump) -> None:

@@ -9,7 +9,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from magistrate.api.route_table import ROUTES
 from tests.api.recorded_events import decisions
 from tests.api.store_places import PlacedRequest, fill, list_requests
 from tests.conftest import STORES, new_database_url
-from tests.databases import dump
+from tests.databases import Dump, dump_store
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 from tests.scenario_files import warrant_body
@@ -30,7 +30,14 @@ from tests.scenario_files import warrant_body
 OTHER, DELETED = "zqpresent", "zqdeleted"
 """Begin all names of the other store, and of the one that has been deleted. They are too long to be in a random token
 by chance, equally long, unlike any other name, and behind all others of a list."""
-ROUTE_NAMES = [f"{route.method} {route.path}" for route in ROUTES]
+ROUTES_BY_OTHER_NAMES = [
+    route for route in ROUTES if route.path.startswith(("/v1/", "/fga/")) and not route.path.startswith("/v1/users")
+]
+"""Reach the statements that routes of v2 and those of users reach."""
+ROUTES_OF_STATEMENTS = [route for route in ROUTES if route not in ROUTES_BY_OTHER_NAMES]
+POSTGRES_NIGHTLY = pytest.mark.parametrize(
+    "stores", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True
+)
 NOT_FOUND_ALIKE = ("Service-Token", "Warrant-Token", "Content-Type", "Allow", "Location", "WWW-Authenticate")
 
 
@@ -65,6 +72,16 @@ class TwoStores(NamedTuple):
     log: list[str]
     audit: Path
     base: str
+
+
+def each_route(routes: Iterable[Route]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        "route", [pytest.param(route, id=f"{route.method} {route.path}") for route in routes]
+    )
+
+
+def can_have_prefix(route: Route) -> bool:
+    return route.method == "GET" and "stores" not in route.path
 
 
 def fill_store(operator: Client, mark: str) -> StoreValues:
@@ -207,12 +224,10 @@ def describe(answer: httpx.Response, own: OwnStore) -> str:
     return re.sub(_DIFFERING, r"\g<place>", text, flags=re.IGNORECASE)
 
 
-def dump_store(stores: TwoStores) -> dict[str, list[tuple[object, ...]]]:
+def dump_other(stores: TwoStores) -> Dump:
     """All rows of the other store, but for when its keys were used."""
-    tables = dump(stores.database_url)
-    [number] = [row[0] for row in tables["store"] if f"{OTHER}-store" in row]
-    kept = {name: [row for row in rows if row[0] == number] for name, rows in tables.items()}
-    return kept | {"caller_key": [row[:6] for row in kept["caller_key"]]}
+    tables = dump_store(stores.database_url, stores.other.values["<store>"])
+    return tables | {"caller_key": [row[:6] for row in tables["caller_key"]]}
 
 
 def test_every_route_and_all_that_it_takes_has_a_place_in_the_matrix() -> None:
@@ -220,15 +235,26 @@ def test_every_route_and_all_that_it_takes_has_a_place_in_the_matrix() -> None:
         assert len([*list_requests(route)]) >= 9, route.path
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=ROUTE_NAMES)
+@each_route(ROUTES_OF_STATEMENTS)
 def test_nothing_of_another_store_is_told_or_changed(stores: TwoStores, route: Route) -> None:
+    require_separation(stores, route)
+
+
+@POSTGRES_NIGHTLY
+@each_route(ROUTES_BY_OTHER_NAMES)
+def test_nothing_is_by_other_names_either(stores: TwoStores, route: Route) -> None:
+    require_separation(stores, route)
+
+
+def require_separation(stores: TwoStores, route: Route) -> None:
+    """Sends every request of a route to two stores. Fails if it shows or changes anything of another store."""
     place = f"{ROUTES.index(route)}"
     own, alike = (
         OwnStore(stores, f"{letter}{place}", kept.values)
         for letter, kept in (("a", stores.other), ("d", stores.deleted))
     )
     with closing(own.client), closing(alike.client):
-        before = dump_store(stores) if route.writes else {}
+        before = dump_other(stores) if route.writes else {}
         for placed in list_requests(route):
             answer, answer_alike = own.send(placed), alike.send(placed)
 
@@ -252,10 +278,10 @@ def test_nothing_of_another_store_is_told_or_changed(stores: TwoStores, route: R
     assert list_leaks(logged, own.sent + alike.sent, own.values) == []
     assert list_leaks(listed, own.sent, own.values) == []
     if route.writes:
-        assert dump_store(stores) == before
+        assert dump_other(stores) == before
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=ROUTE_NAMES)
+@each_route(ROUTES)
 def test_other_stores_are_not_found_by_prefix_as_if_there_were_none(stores: TwoStores, route: Route) -> None:
     placed = next(list_requests(route))
     names = {
@@ -282,13 +308,19 @@ def test_other_stores_are_not_found_by_prefix_as_if_there_were_none(stores: TwoS
     assert described.pop().startswith("404 ")
 
 
-@pytest.mark.parametrize(
-    "route",
-    [route for route in ROUTES if route.method == "GET" and "stores" not in route.path],
-    ids=lambda route: route.path,
-)
+@each_route(route for route in ROUTES_OF_STATEMENTS if can_have_prefix(route))
 def test_the_operator_sees_by_prefix_that_store_alone(stores: TwoStores, route: Route) -> None:
-    """It sees what a key of that store sees, which names its own store or none."""
+    require_same_view(stores, route)
+
+
+@POSTGRES_NIGHTLY
+@each_route(route for route in ROUTES_BY_OTHER_NAMES if can_have_prefix(route))
+def test_the_operator_does_so_by_other_names_too(stores: TwoStores, route: Route) -> None:
+    require_same_view(stores, route)
+
+
+def require_same_view(stores: TwoStores, route: Route) -> None:
+    """Fails unless the operator sees what a key of that store sees, which names its own store or none."""
     values = stores.other.values
     names = f"{values['<store>']}|{values['<store-id>']}"
     by_name, by_id = f"/stores/{values['<store>']}", f"/stores/{values['<store-id>']}"
