@@ -14,8 +14,12 @@ export default defineConfig({
     reportCompressedSize: true,
     rollupOptions: {
       input: "src/main.tsx",
-      // A part that a page loads on demand has the name of its module.
-      output: { entryFileNames: "console.js", chunkFileNames: "[name].js", assetFileNames: "console[extname]" },
+      output: {
+        entryFileNames: "console.js",
+        // A part that a page loads on demand has the name of its module; what two of them share is the editor.
+        chunkFileNames: ({ isDynamicEntry }) => (isDynamicEntry ? "[name].js" : "editor.js"),
+        assetFileNames: "console[extname]",
+      },
     },
   },
 });

@@ -11,7 +11,8 @@ from tests.running import Client, running_service, settings_for
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 FIRST = ("/console", "/console/console.js", "/console/console.css", "/console/icon.svg")
-LATER = dict.fromkeys(("/console/pages.js", "/console/workbench.js"), "text/javascript; charset=utf-8")
+SCRIPTS = ("pages", "editor", "workbench", "tests_editor")
+LATER = {f"/console/{name}.js": "text/javascript; charset=utf-8" for name in SCRIPTS}
 """Has the scripts that are loaded after the first page, or by some pages only, with their content types."""
 PATHS = (*FIRST, *LATER)
 MAX_FIRST_BYTES = 60_000  # gzipped, before the first answer is on the screen

@@ -51,7 +51,7 @@ def test_each_test_has_a_result_and_each_failure_a_reason(client: Client) -> Non
         "a stranger",
         "select document where user:ann is viewer",
     ]
-    assert answer["results"][0] == {"name": "owners view", "passed": True}
+    assert answer["results"][0] == {"name": "owners view", "test": 0, "passed": True}
     failed = answer["results"][1]
     assert failed["failure"] == "expected allowed, is denied"
     assert failed["explanation"]["decision"] == "denied"
@@ -59,6 +59,19 @@ def test_each_test_has_a_result_and_each_failure_a_reason(client: Client) -> Non
     assert failed["explanation"]["wouldAllow"][0]["create"][0]["relation"] in ("owner", "viewer")
     assert client.get("/v2/object-types").json() == types
     assert client.get("/v2/warrants").json()["results"] == []
+
+
+def test_each_result_has_the_place_of_its_test(client: Client) -> None:
+    checks = {"document:plan#viewer@user:ann": True, "document:plan#owner@user:ann": True}
+    tests: list[Any] = [
+        {"name": "none", "checks": {}},
+        {"name": "two", "checks": checks},
+        {**FILE["tests"][2], "checks": None},
+    ]
+
+    answer = run(client, FILE | {"tests": tests})
+
+    assert [one["test"] for one in answer["results"]] == [1, 1, 2]
 
 
 def test_yaml_and_json_have_the_same_results(client: Client) -> None:

@@ -21,7 +21,20 @@ class TestsPage:
 
     @property
     def file(self) -> Locator:
-        return self.console.page.get_by_label("Test file", exact=True).and_(self.console.page.locator("textarea"))
+        return self.console.page.get_by_role("textbox", name="Test file", exact=True)
+
+    async def read(self) -> str:
+        await expect(self.file).to_be_visible()
+        return "\n".join(await self.file.locator(".cm-line").all_text_contents())
+
+    async def write(self, text: str) -> None:
+        """Replaces the text of the editor, as somebody does who selects all and types."""
+        await self.file.click()
+        await self.console.page.keyboard.press("Control+A")
+        await self.console.page.keyboard.insert_text(text)
+
+    async def start_with_example(self) -> None:
+        await self.console.page.get_by_role("button", name="Start with an example").click()
 
     @property
     def results(self) -> Locator:

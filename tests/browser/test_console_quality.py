@@ -117,10 +117,12 @@ def test_the_package_contains_the_console() -> None:
     assert names == {
         "console.css",
         "console.js",
+        "editor.js",
         "icon.svg",
         "index.html",
         "pages.js",
         "reference.css",
         "reference.js",
+        "tests_editor.js",
         "workbench.js",
     }

@@ -1,6 +1,5 @@
 """The page Tests of the console: checks are pinned, run live, saved, and opened again in a playground."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,7 +32,7 @@ async def test_pinned_checks_are_tests_wherever_they_are_run(console: Console, t
 
     await console.show("Tests")
     await tests.expect_counts(3, 0)
-    await expect(tests.file).to_have_value(re.compile("document:roadmap#blocked@user:kim"))
+    await expect(tests.file).to_contain_text("document:roadmap#blocked@user:kim")
     saved = await tests.save("Download", tmp_path)
 
     assert "model: |" in saved.read_text()
@@ -44,13 +43,13 @@ async def test_pinned_checks_are_tests_wherever_they_are_run(console: Console, t
 async def test_what_failed_is_shown_first_and_what_passed_is_folded(console: Console) -> None:
     tests = TestsPage(console)
     await console.start("tests")
-    await console.page.get_by_role("button", name="Start with an example").click()
+    await tests.start_with_example()
     await tests.expect_counts(1, 0)
-    file = await tests.file.input_value()
+    file = await tests.read()
     line = next(line for line in file.splitlines() if "expect: false" in line)
     failing = line.replace("expect: false", "expect: true").replace("somebody else", "a wrong one")
 
-    await tests.file.fill(f"{file}{failing}\n")
+    await tests.write(f"{file}{failing}\n")
     await tests.expect_counts(1, 1)
 
     await expect(tests.results.get_by_text("a wrong one")).to_be_visible()
@@ -62,25 +61,104 @@ async def test_what_failed_is_shown_first_and_what_passed_is_folded(console: Con
 async def test_results_follow_each_edit_and_failures_have_reasons(console: Console) -> None:
     tests = TestsPage(console)
     await console.start("tests")
-    await console.page.get_by_role("button", name="Start with an example").click()
+    await tests.start_with_example()
     await tests.expect_counts(1, 0)
 
-    file = await tests.file.input_value()
-    await tests.file.fill(file.replace("expect: false", "expect: true").replace("somebody else", MARKUP))
+    file = await tests.read()
+    await tests.write(file.replace("expect: false", "expect: true").replace("somebody else", MARKUP))
     await tests.expect_counts(0, 1)
     await expect(tests.results).to_contain_text("expected allowed, is denied")
     await expect(tests.results).to_contain_text(MARKUP)
     await tests.results.get_by_text("Why it is denied").click()
     await expect(tests.results).to_contain_text("This would allow it")
-    await tests.file.fill("tests: [")
+    await tests.write("tests: [")
     await expect(tests.results.get_by_role("alert")).to_contain_text("not valid YAML")
     await console.page.reload()
 
-    await expect(tests.file).to_have_value("tests: [")
+    await expect(tests.file).to_have_text("tests: [")
     assert await console.page.evaluate("window.ran") is None
     await console.page.get_by_role("button", name="Sign out").click()
     assert await console.page.evaluate("sessionStorage.length") == 0
     assert console.troubles == []
+
+
+FAULTS = {
+    "setup:\n  warrants: []\ntests: [\n": (4, ""),
+    "setup:\n  warrants:\n    - nonsense\n": (3, "- nonsense"),
+    "setup: {}\ntests:\n  - {check: 'document:a#viewer@user:b', expect: true}\n  - {check: 1}\n": (4, "- {check: 1}"),
+    "model: |\n  version 1.0\n  type user\n  typ document\n": (4, "typ"),
+    "tests: []\ntest: []\n": (2, "test: []"),
+}
+"""Has the line of what is wrong with a file, and what is underlined there."""
+
+
+@pytest.mark.parametrize(("file", "line", "marked"), [(file, *place) for file, place in FAULTS.items()])
+async def test_a_mistake_in_the_file_is_shown_at_its_line(console: Console, file: str, line: int, marked: str) -> None:
+    tests = TestsPage(console)
+    await console.start("tests")
+    await tests.start_with_example()
+    await tests.write(file)
+
+    await tests.results.get_by_role("button", name=f"Line {line}", exact=True).click()
+
+    await expect(tests.file).to_be_focused()
+    await expect(console.page.locator(".cm-gutterElement.bad")).to_have_text(str(line))
+    await expect(console.page.locator(".cm-activeLineGutter")).to_have_text(str(line))
+    if marked:
+        await expect(console.page.locator(".fault-error").first).to_contain_text(marked)
+    assert console.troubles == []
+
+
+async def test_a_test_that_failed_is_marked_and_leads_to_its_line(console: Console) -> None:
+    tests = TestsPage(console)
+    await console.start("tests")
+    await tests.start_with_example()
+    checks = '{"document:a#viewer@user:b": false, "document:a#viewer@user:c": true}'
+    await tests.write(f"tests:\n  - name: nobody views\n    checks: {checks}\n")
+    await tests.expect_counts(1, 1)
+
+    await tests.results.get_by_role("button", name="Line 2").click()
+
+    await expect(console.page.locator(".cm-gutterElement.bad")).to_have_text("2")
+    await expect(console.page.locator(".cm-activeLine")).to_have_text("  - name: nobody views")
+
+
+async def test_the_keyboard_indents_completes_and_leaves_the_editor(console: Console) -> None:
+    tests, keyboard = TestsPage(console), console.page.keyboard
+    await console.start("tests")
+    await tests.start_with_example()
+    await tests.write("tests:\n- x")
+
+    await keyboard.press("Tab")
+    await expect(tests.file.locator(".cm-line").last).to_have_text("  - x")
+    await keyboard.press("Shift+Tab")
+    await expect(tests.file.locator(".cm-line").last).to_have_text("- x")
+    await keyboard.press("Backspace")
+    await keyboard.type('{check: "docum')
+    await console.page.get_by_role("option", name="document").click()
+    await expect(tests.file.locator(".cm-line").last).to_have_text('- {check: "document')
+    assert "Escape" in str(await tests.file.get_attribute("aria-description"))
+    await keyboard.press("Escape")
+    await keyboard.press("Tab")
+    await expect(tests.file).not_to_be_focused()
+
+    await tests.file.focus()
+    await keyboard.press("Escape")
+    await keyboard.press("Shift+Tab")
+    await expect(tests.file).not_to_be_focused()
+    assert console.troubles == []
+
+
+async def test_the_editor_stays_when_its_text_is_deleted(console: Console) -> None:
+    tests = TestsPage(console)
+    await console.start("tests")
+    await tests.start_with_example()
+    await tests.write("x")
+    await console.page.keyboard.press("Backspace")
+
+    await expect(tests.results).to_contain_text("There are no tests in the file yet")
+    await console.page.keyboard.type("tests: []")
+    await expect(tests.file).to_have_text("tests: []")
 
 
 async def test_everything_is_shared_as_one_file(console: Console, stored: Client, tmp_path: Path) -> None:

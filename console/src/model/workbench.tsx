@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { makeEditor, type ModelEditor } from "./editor";
+import type { CodeEditor } from "./code_editor";
+import { makeEditor } from "./editor";
 import type { Validation } from "./faults";
 import { Graph } from "./graph";
 import { findLine, readOutline } from "./outline";
@@ -15,13 +16,13 @@ interface Properties {
   start: string | undefined;
   onText: (text: string) => void;
   /** Called with the editor. What others write into it is not a property: it would undo what is written meanwhile. */
-  onReady: (editor: ModelEditor) => void;
+  onReady: (editor: CodeEditor) => void;
 }
 
 /** Shows the editor of a model beside its graph, which follows the cursor. */
 export function Workbench({ first, settled, found, isReadOnly, start, onText, onReady }: Properties) {
   const parent = useRef<HTMLDivElement>(null);
-  const editor = useRef<ModelEditor | undefined>(undefined);
+  const editor = useRef<CodeEditor | undefined>(undefined);
   const [line, setLine] = useState(1);
   const outline = useMemo(() => readOutline(settled), [settled]);
   const write = useRef(onText);

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { read, Refused } from "../api";
 import { save } from "../export";
 import { useLoaded } from "../loading";
-import type { ModelEditor } from "../model/editor";
+import type { CodeEditor } from "../model/code_editor";
 import type { ModelFault, Validation } from "../model/faults";
 import { formatModel, readModel, type ImportedModel, type StoredModel } from "../model/stored";
 import { Mark } from "../parts/icons";
@@ -80,7 +80,7 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
   const [isImporting, setImporting] = useState(false);
   const [imported, setImported] = useState<ImportedModel>();
   const [fault, setFault] = useState<Refused>();
-  const editor = useRef<ModelEditor | undefined>(undefined);
+  const editor = useRef<CodeEditor | undefined>(undefined);
   const isChanged = text !== first;
 
   const workbench = useLoaded(loadWorkbench, []);

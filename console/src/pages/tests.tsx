@@ -1,8 +1,10 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Refused, read } from "../api";
 import { describeEffects, listChanges, listRequirements, pathLinks, type Explanation } from "../explanation";
 import { save } from "../export";
 import { useLoaded } from "../loading";
+import type { CodeEditor } from "../model/code_editor";
+import type { ModelFault } from "../model/faults";
 import { readCheck, writeObject, writeSubject } from "../names";
 import { Confirm } from "../parts/confirm";
 import { Mark } from "../parts/icons";
@@ -12,12 +14,15 @@ import { Tree } from "../parts/tree";
 import { addEverything, addModel, MOST_WARRANTS, testFile } from "../pinned";
 import { link } from "../route";
 import { objectTypes } from "../schema";
+import { findFault, listElements, WHOLE_LINE } from "../testing/places";
 
 const PAUSE_MS = 300;
 const MOST_BYTES = 4_194_304;
 
 interface Result {
   name: string;
+  /** The place of the test in the file, from 0. */
+  test: number;
   passed: boolean;
   failure?: string;
   explanation?: Explanation;
@@ -31,18 +36,21 @@ interface Run {
 
 export function TestsPage() {
   const text = testFile.value;
+  // Somebody who deletes all of the text goes on in the editor.
+  const [isOpen, setOpen] = useState(text !== "");
+  useEffect(() => setOpen(isOpen || text !== ""), [text]);
   return (
     <div>
       <div class="heading">
         <h1>Tests</h1>
-        <FileActions text={text} />
+        <FileActions text={text} onClear={() => setOpen(false)} />
       </div>
-      {text ? <Editor text={text} /> : <FirstTest />}
+      {text || isOpen ? <Editor text={text} /> : <FirstTest />}
     </div>
   );
 }
 
-function FileActions({ text }: { text: string }) {
+function FileActions({ text, onClear }: { text: string; onClear: () => void }) {
   const [fault, setFault] = useState<Refused>();
   const [note, setNote] = useState("");
   const [isClearing, setClearing] = useState(false);
@@ -121,6 +129,7 @@ function FileActions({ text }: { text: string }) {
           isDangerous
           onConfirm={() => {
             testFile.value = "";
+            onClear();
             return Promise.resolve();
           }}
           onClose={() => setClearing(false)}
@@ -134,42 +143,90 @@ function FileActions({ text }: { text: string }) {
 
 function Editor({ text }: { text: string }) {
   const [checked, setChecked] = useState(text);
+  const editor = useRef<CodeEditor | undefined>(undefined);
+  const loadedEditor = useLoaded(loadEditor, []);
   useEffect(() => {
     const timer = setTimeout(() => setChecked(text), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  const loaded = useLoaded((signal) => read<Run>("v2/model/test", { text: checked, signal }), [checked]);
+  const isEmpty = checked.trim() === "";
+  const loaded = useLoaded(isEmpty ? undefined : (signal) => read<Run>("v2/model/test", { text: checked, signal }), [checked]);
+  const { value: run, fault: refused } = loaded;
+  const lines = useMemo(() => listElements(checked.split("\n"), "tests"), [checked]);
+  const fault = useMemo(() => refused && findFault(refused.message, checked), [refused]);
+  const faults = useMemo(() => (fault ? [fault] : []), [fault]);
+  const failures = useMemo(() => (refused || !run ? [] : run.results.flatMap((one) => listFailures(one, lines))), [run, refused]);
+  const goTo = (line: number, column?: number) => editor.current?.goTo(line, column);
+  const TestsEditor = loadedEditor.value;
   return (
     <div class="tests">
       <div class="field">
-        <label for="tests">Test file</label>
-        <textarea
-          id="tests"
-          class="code"
-          rows={24}
-          wrap="off"
-          spellcheck={false}
-          value={text}
-          onInput={(event) => (testFile.value = event.currentTarget.value)}
-        />
+        {TestsEditor ? (
+          <TestsEditor
+            text={text}
+            faults={faults}
+            failures={failures}
+            onText={(changed) => (testFile.value = changed)}
+            onReady={(made) => (editor.current = made)}
+          />
+        ) : (
+          <div class="editor">{!loadedEditor.fault && <Busy what="Loading the editor" />}</div>
+        )}
+        {loadedEditor.fault && <Fault fault={loadedEditor.fault} />}
         <span class="hint">
-          Without <code>model</code>, the model of the service is tested. Stored warrants do not count, only those under{" "}
-          <code>setup</code>. The file is kept in this tab until you close it or sign out.
+          Tab indents; <kbd>Esc</kbd> and then <kbd>Tab</kbd> leaves the editor. Without <code>model</code>, the model of the
+          service is tested. Stored warrants do not count, only those under <code>setup</code>. The file is kept in this tab
+          until you close it or sign out.
         </span>
       </div>
       <section class="card results" aria-label="Results" aria-live="polite" aria-busy={loaded.isLoading}>
-        {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
-        {!loaded.value && !loaded.fault && <Busy what="Running the tests" />}
-        {loaded.value && <Results run={loaded.value} />}
+        {refused && <Fault fault={refused} retry={loaded.reload} />}
+        {fault && (
+          <button type="button" class="linklike" onClick={() => goTo(fault.line, fault.column)}>
+            Line {fault.line}
+          </button>
+        )}
+        {isEmpty && <p>There are no tests in the file yet.</p>}
+        {!isEmpty && !run && !refused && <Busy what="Running the tests" />}
+        {run && <Results run={run} lines={lines} goTo={goTo} />}
       </section>
     </div>
   );
 }
 
-function Results({ run }: { run: Run }) {
+/** Loads the editor, which only this page needs. */
+async function loadEditor() {
+  try {
+    return (await import("../testing/tests_editor")).TestsEditor;
+  } catch {
+    throw new Refused(0, "unreachable", "The editor could not be loaded.");
+  }
+}
+
+/** Returns a result as what is wrong with the line of its test, if it failed and has one. */
+function listFailures({ test, failure }: Result, lines: number[]): ModelFault[] {
+  const line = lines[test];
+  return failure && line ? [{ line, column: WHOLE_LINE, code: "", message: failure }] : [];
+}
+
+interface ResultsProperties {
+  run: Run;
+  /** The line of each test. */
+  lines: number[];
+  goTo: (line: number) => void;
+}
+
+function Results({ run, lines, goTo }: ResultsProperties) {
   if (run.results.length === 0) return <p>There are no tests in the file yet.</p>;
   const failed = run.results.filter((one) => !one.passed);
   const passed = run.results.filter((one) => one.passed);
+  const list = (results: Result[]) => (
+    <ul class="test-list">
+      {results.map((one, place) => (
+        <TestResult key={place} result={one} line={lines[one.test]} goTo={goTo} />
+      ))}
+    </ul>
+  );
   return (
     <>
       <p class="sentence-line">
@@ -178,32 +235,33 @@ function Results({ run }: { run: Run }) {
           {run.passed} passed, {run.failed} failed
         </b>
       </p>
-      {failed.length > 0 && <ResultList results={failed} />}
+      {failed.length > 0 && list(failed)}
       {passed.length > 0 && (
         <details>
           <summary>What passed</summary>
-          <ResultList results={passed} />
+          {list(passed)}
         </details>
       )}
     </>
   );
 }
 
-function ResultList({ results }: { results: Result[] }) {
-  return (
-    <ul class="test-list">
-      {results.map((one, place) => (
-        <TestResult key={place} result={one} />
-      ))}
-    </ul>
-  );
+interface ResultProperties {
+  result: Result;
+  line: number | undefined;
+  goTo: (line: number) => void;
 }
 
-function TestResult({ result }: { result: Result }) {
+function TestResult({ result, line, goTo }: ResultProperties) {
   const { name, passed, failure, explanation } = result;
   return (
     <li>
-      <Mark tone={passed ? "yes" : "no"}>{passed ? "Passed" : "Failed"}</Mark> <span class="name">{name}</span>
+      <Mark tone={passed ? "yes" : "no"}>{passed ? "Passed" : "Failed"}</Mark> <span class="name">{name}</span>{" "}
+      {line && (
+        <button type="button" class="linklike" onClick={() => goTo(line)}>
+          Line {line}
+        </button>
+      )}
       {failure && <p class="failure">{failure}</p>}
       {explanation && <Reason explanation={explanation} />}
     </li>

@@ -354,6 +354,7 @@ class ModelTestResult(msgspec.Struct, omit_defaults=True):
     an `explanation`, if there is a check to explain."""
 
     name: str
+    test: Annotated[int, msgspec.Meta(description="the place of the test in the file, from 0")]
     passed: bool
     failure: str = ""
     explanation: ExplainAnswer | None = None
@@ -376,8 +377,8 @@ async def run_tests(call: Call[WrittenBody]) -> Answer[ModelTestAnswer]:
     outcomes = await run_model_tests(call.context, read, size * COST)
     failed = sum(bool(outcome.failure) for outcome in outcomes)
     results = []
-    for outcome in outcomes:
-        results.append(_render_outcome(outcome))
+    for outcome, place in zip(outcomes, _list_places(value), strict=True):
+        results.append(_render_outcome(outcome, place))
         if is_time_up():
             await checkpoint()
     return Answer(ModelTestAnswer(len(outcomes) - failed, failed, results), revision)
@@ -414,6 +415,13 @@ def _refuse_file(name: str) -> str:
     )
 
 
-def _render_outcome(outcome: AssertionOutcome) -> ModelTestResult:
+def _list_places(value: object) -> Sequence[int]:
+    """Returns the place of the test that each assertion of a valid file is of: one with `checks` has several."""
+    tests = (value.get("tests") if isinstance(value, Mapping) else None) or ()
+    checks = ((place, test.get("checks")) for place, test in enumerate(tests))
+    return [place for place, each in checks for _ in range(len(each) if isinstance(each, Mapping) else 1)]
+
+
+def _render_outcome(outcome: AssertionOutcome, place: int) -> ModelTestResult:
     explained = None if outcome.explanation is None else render_explained(ExplainedCheck(outcome.explanation, ()))
-    return ModelTestResult(outcome.assertion.name, not outcome.failure, outcome.failure, explained)
+    return ModelTestResult(outcome.assertion.name, place, not outcome.failure, outcome.failure, explained)
