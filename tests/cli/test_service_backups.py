@@ -214,7 +214,9 @@ def test_a_damaged_or_incomplete_upload_changes_nothing(service: Client, tmp_pat
         content[:-1],
         content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
         content + b"{}\n",
+        content.replace(b'"meta":{"', b'"meta":{"\xff', 1),
     ):
+        assert damaged != content
         answer = service.post("/v2/restore", params={"replace": "true"}, content=damaged)
         assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request"), answer.text
     with connect(service) as connection:

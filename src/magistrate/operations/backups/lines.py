@@ -200,7 +200,7 @@ def read_rows(lines: Sequence[bytes], validates: bool = True) -> list[Sequence[R
             _VALIDATORS[type(batch[0])](batch)
     except InvalidParameter as error:
         raise DamagedBackup(f"{error.parameter}: {error.message}") from error
-    except (InvalidModel, msgspec.MsgspecError) as error:
+    except (InvalidModel, msgspec.MsgspecError, UnicodeError) as error:
         raise DamagedBackup(str(error)) from error
     return batches
 
