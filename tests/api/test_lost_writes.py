@@ -9,7 +9,7 @@ import pytest
 
 from magistrate.api.route import Route
 from tests.api.token_places import AS_OF_BODIES, BODIES, FIRST_TOKENS, LOST, PLACES, READS, Send, request
-from tests.conftest import STORES, new_database_url
+from tests.conftest import new_database_url
 from tests.databases import dump, restore
 from tests.running import Client, running_service, settings_for
 
@@ -106,7 +106,16 @@ def restoring(url: str, later: int) -> Iterator[Restored]:
         yield Restored(client, kept, lost, cursors)
 
 
-@pytest.fixture(scope="module", params=[(kind, later) for kind in STORES for later in (0, 3)], ids=str)
+@pytest.fixture(
+    scope="module",
+    params=[
+        ("sqlite", 0),
+        ("postgres", 3),
+        pytest.param(("sqlite", 3), marks=pytest.mark.nightly),
+        pytest.param(("postgres", 0), marks=pytest.mark.nightly),
+    ],
+    ids=str,
+)
 def restored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restored]:
     kind, later = request.param
     with restoring(new_database_url(kind, tmp_path_factory.mktemp("lost"), request), later) as found:

@@ -13,8 +13,6 @@ from tests.processes.served_processes import free_port
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 
-WORKERS = pytest.mark.parametrize("workers", ["1", "2"])
-
 
 @contextmanager
 def serving(folder: Path, **settings: str) -> Iterator[tuple[ServiceProcess, Client]]:
@@ -27,7 +25,7 @@ def serving(folder: Path, **settings: str) -> Iterator[tuple[ServiceProcess, Cli
         yield service, client
 
 
-@WORKERS
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.nightly), "2"])
 def test_the_admin_port_has_health_and_metrics_only(tmp_path: Path, workers: str) -> None:
     with serving(tmp_path, workers=workers) as (service, admin):
         statuses = {path: admin.get(path).status_code for path in ("/healthz", "/readyz", "/metrics", "/docs")}

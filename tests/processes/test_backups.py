@@ -20,7 +20,8 @@ from tests.running import KEY, Client
 from tests.scenario_files import warrant_body
 
 NOTICED_SECONDS = 1.0
-KILLS, NIGHTLY_KILLS = 6, 50
+KILLS, NIGHTLY_KILLS = 3, 50
+MANY_KILLS = pytest.mark.parametrize("kills", [KILLS, pytest.param(NIGHTLY_KILLS, marks=pytest.mark.nightly)])
 WARRANTS = 20_000
 
 
@@ -63,14 +64,15 @@ def filled(kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.
     return url
 
 
-def test_a_backup_that_is_killed_leaves_no_file_under_its_name(filled: str, tmp_path: Path) -> None:
+@MANY_KILLS
+def test_a_backup_that_is_killed_leaves_no_file_under_its_name(kills: int, filled: str, tmp_path: Path) -> None:
     chance = random.Random(38)
     folder = tmp_path / "backups"
     folder.mkdir()
     done("backup", folder / "whole.zst", "--database-url", filled)
     whole = (folder / "whole.zst").read_bytes()
 
-    for number in range(KILLS):
+    for number in range(kills):
         path = folder / f"{number}.zst"
         kill_when(after(chance.uniform(0.2, 2.0)), command("backup", path, "--database-url", filled))
         assert not path.exists() or path.read_bytes() == whole
@@ -92,7 +94,7 @@ def measure_restore(backup: Path, url: str) -> float:
     return time.monotonic() - began_at
 
 
-@pytest.mark.parametrize("kills", [KILLS, pytest.param(NIGHTLY_KILLS, marks=pytest.mark.nightly)])
+@MANY_KILLS
 def test_a_restore_that_is_killed_changes_nothing_and_can_be_repeated(
     kind: str, kills: int, filled: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -132,7 +134,16 @@ def test_a_restore_into_a_store_that_is_killed_shows_nothing_and_can_be_repeated
     assert export(target, "--store", "copy") == export(filled)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(
+    ("kind", "workers"),
+    [
+        ("sqlite", "1"),
+        ("postgres", "2"),
+        pytest.param("sqlite", "2", marks=pytest.mark.nightly),
+        pytest.param("postgres", "1", marks=pytest.mark.nightly),
+    ],
+    indirect=["kind"],
+)
 def test_a_running_service_answers_from_the_restored_store_within_a_second(
     kind: str, workers: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

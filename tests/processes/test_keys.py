@@ -21,7 +21,8 @@ from tests.waiting import wait_until
 FIRST, SECOND, THIRD = ("the-first-key-of-the-file", "the-second-key-of-the-file", "the-third-key-of-the-file")
 INVALID = "the API key file is invalid, the previous keys stay valid"
 AGAIN = "the API keys were read again"
-WORKERS = pytest.mark.parametrize("workers", ["1", "2"])
+WORKERS = pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.nightly)])
+"""Is for tests of what each worker does by itself, as others show of two."""
 
 
 def write_keys(file: Path, *keys: str) -> None:
@@ -83,8 +84,15 @@ def test_the_keys_of_the_file_are_good_beside_those_of_the_setting(tmp_path: Pat
         assert logged(service) == []
 
 
-@WORKERS
-@pytest.mark.parametrize("change", [write_keys, replace_file])
+@pytest.mark.parametrize(
+    ("workers", "change"),
+    [
+        ("1", replace_file),
+        ("2", write_keys),
+        pytest.param("1", write_keys, marks=pytest.mark.nightly),
+        pytest.param("2", replace_file, marks=pytest.mark.nightly),
+    ],
+)
 def test_a_changed_file_is_in_force_without_a_restart(
     tmp_path: Path, workers: str, change: Callable[..., None]
 ) -> None:

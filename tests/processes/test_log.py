@@ -23,6 +23,8 @@ from tests.scenario_files import warrant_body
 from tests.waiting import wait_until
 
 SECRETS = ("sesame-of-the-relay", "sesame-open", KEY, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.sig-of-a-token")
+PAUSE_SECONDS = 0.005
+"""Passes between the requests of a client of a load."""
 GENERATED_KEY = "magistrate_" + "Vd3x_-" * 7 + "Z"
 
 
@@ -115,6 +117,7 @@ def check_until(stop: threading.Event, url: str, statuses: list[int]) -> None:
         number = 0
         while not stop.is_set():
             number += 1
+            stop.wait(PAUSE_SECONDS)
             try:
                 statuses.append(client.ask(f"folder:a{number}#viewer@user:ann{number}").status_code)
             except httpx.TransportError:
@@ -187,6 +190,7 @@ def write_until(stop: threading.Event, url: str, statuses: list[int]) -> None:
         while not stop.is_set():
             number += 1
             body = [warrant_body(f"folder:w{number}#viewer@user:ann")]
+            stop.wait(PAUSE_SECONDS)
             try:
                 statuses.append(client.post("/v2/warrants", json=body).status_code)
             except httpx.TransportError:

@@ -39,8 +39,15 @@ def is_allowed(client: Client, text: str, token: str | None = None) -> bool:
     return bool(answer.json()["result"] == "Authorized")
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize(
+    ("kind", "workers"),
+    [
+        ("sqlite", "1"),
+        ("postgres", "2"),
+        pytest.param("sqlite", "2", marks=pytest.mark.nightly),
+        pytest.param("postgres", "1", marks=pytest.mark.nightly),
+    ],
+)
 def test_after_a_restore_and_other_writes_the_token_of_a_lost_write_is_refused(
     kind: str, workers: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

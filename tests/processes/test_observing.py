@@ -81,7 +81,7 @@ def test_each_worker_reports_its_process_and_counters_are_of_all(tmp_path: Path)
     assert [reading.value for reading in readings if reading.name == "magistrate_build_info"] == [1]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.nightly)])
 def test_each_request_is_a_line_of_json_if_that_is_wanted(tmp_path: Path, workers: str) -> None:
     with ServiceProcess(tmp_path, "--workers", workers, access_log="1", api_key=KEY) as service:
         with service.client() as client:

@@ -320,7 +320,7 @@ def test_a_body_of_a_gigabyte_does_not_grow_the_memory(tmp_path: Path) -> None:
         assert service.resident_bytes() - before < 20_000_000
 
 
-@pytest.mark.parametrize("workers", ["1", "3"])
+@pytest.mark.parametrize("workers", ["2", *(pytest.param(count, marks=pytest.mark.nightly) for count in ("1", "3"))])
 def test_metrics_are_added_up_over_the_workers(tmp_path: Path, workers: str) -> None:
     with ServiceProcess(tmp_path, "--workers", workers, api_key=KEY) as service:
 

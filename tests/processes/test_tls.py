@@ -23,8 +23,6 @@ from tests.processes.service_process import ServiceProcess
 from tests.running import KEY
 from tests.waiting import wait_until
 
-WORKERS = pytest.mark.parametrize("workers", ["1", "2"])
-
 
 @contextmanager
 def serving(
@@ -70,7 +68,7 @@ def errors_of(service: ServiceProcess) -> list[dict[str, Any]]:
     return [json.loads(line) for line in service.errors().splitlines()]
 
 
-@WORKERS
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.nightly), "2"])
 def test_requests_are_answered_over_tls(tmp_path: Path, workers: str) -> None:
     authority = Authority(tmp_path)
 
@@ -107,7 +105,7 @@ def test_what_does_not_speak_tls_is_hung_up_on(tmp_path: Path) -> None:
         assert errors_of(service) == []
 
 
-@WORKERS
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.nightly)])
 def test_a_replaced_certificate_is_used_for_new_connections(tmp_path: Path, workers: str) -> None:
     authority = Authority(tmp_path)
     first = authority.issue("service")

@@ -24,6 +24,11 @@ from tests.scenario_files import warrant_body
 
 LOADED_REQUESTS = 40
 """How many requests each client has answered before and after each step."""
+PAUSE_SECONDS = 0.005
+"""Passes between the requests of a client: the processor is for the versions that start meanwhile."""
+POSTGRES_NIGHTLY = pytest.mark.parametrize(
+    "url", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True
+)
 FIRST, SECOND = "document:plan#viewer@user:first", "document:plan#viewer@user:second"
 
 
@@ -84,6 +89,7 @@ class Load:
                     for answer in send(client, self._answered[place]):
                         answer.raise_for_status()
                         self._answered[place] += 1
+                        self._is_stopped.wait(PAUSE_SECONDS)
                 except httpx.HTTPError as error:
                     text = error.response.text if isinstance(error, httpx.HTTPStatusError) else ""
                     self.faults.append(f"{error!r} {text}")
@@ -253,6 +259,7 @@ def test_a_version_starts_on_what_the_next_one_has_made(
         stop_quietly(again)
 
 
+@POSTGRES_NIGHTLY
 def test_a_version_that_a_migration_breaks_is_not_ready_and_does_not_start(
     url: str, this_version: Path, breaking_version: Path, tmp_path: Path
 ) -> None:
@@ -275,6 +282,7 @@ def test_a_version_that_a_migration_breaks_is_not_ready_and_does_not_start(
         stop_quietly(after)
 
 
+@POSTGRES_NIGHTLY
 def test_the_commands_of_an_upgrade_do_what_operating_says(
     url: str, this_version: Path, expanding_version: Path, tmp_path: Path
 ) -> None:
