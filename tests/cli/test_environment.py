@@ -112,6 +112,15 @@ def test_a_port_that_is_no_address_is_refused() -> None:
         read_settings({}, {"MAGISTRATE_PORT": "http://10.96.0.17:8000"})
 
 
+@pytest.mark.parametrize("space", [" ", "\t\n", "\N{EM SPACE}", "\x1e"])
+def test_space_around_a_number_does_not_matter(space: str) -> None:
+    environment = {"MAGISTRATE_PORT": f"{space}9{space}", "MAGISTRATE_TRACE_SAMPLE": f"{space}0.5{space}"}
+
+    settings = read_settings({}, environment)
+
+    assert (settings.port, settings.trace_sample) == (9, 0.5)
+
+
 def test_the_service_says_once_which_variables_it_ignores(tmp_path: Path) -> None:
     links = {name.removeprefix("MAGISTRATE_"): text for name, text in make_links("MAGISTRATE").items()}
     with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY, **links) as service:

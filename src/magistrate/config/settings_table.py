@@ -76,16 +76,18 @@ class Setting:
             return self._read_decimal(text, origin)
         if not _WHOLE_NUMBER.fullmatch(text):
             raise InvalidSetting(f"{origin} must be a whole number, not {text!r}")
-        if len(text.strip()) > MAX_DIGITS or not self.minimum <= int(text) <= self.maximum:
-            raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {text.strip()}")
-        return int(text)
+        number = text.strip()  # of more kinds of space than `int` allows
+        if len(number) > MAX_DIGITS or not self.minimum <= int(number) <= self.maximum:
+            raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {number}")
+        return int(number)
 
     def _read_decimal(self, text: str, origin: str) -> float:
         if not _DECIMAL_NUMBER.fullmatch(text):
             raise InvalidSetting(f"{origin} must be a number as in {self.default}, not {text!r}")
-        if not self.minimum <= float(text) <= self.maximum:
-            raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {text.strip()}")
-        return float(text)
+        number = text.strip()
+        if not self.minimum <= float(number) <= self.maximum:
+            raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {number}")
+        return float(number)
 
     def _read_boolean(self, text: str, origin: str) -> bool | str:
         if text in self.further_values:
