@@ -1,11 +1,13 @@
 """Errors: their bodies, their order, and what every answer carries (docs/compatibility.md#errors)."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from magistrate import errors
 from magistrate.api.http.error_bodies import ERROR_TABLE, error_body
+from magistrate.api.route_table import ROUTES
 from tests.api.sockets import connect, head, read_answer
 from tests.running import Client, running_service, settings_for
 
@@ -90,6 +92,17 @@ def test_a_member_of_the_wrong_type_is_named_by_its_path(
 
     assert refused.status_code == 400
     assert refused.json() == {"code": "invalid_parameter", "message": message, "parameter": parameter}
+
+
+def test_a_path_with_a_nul_character_is_refused(shared_client: Client) -> None:
+    """PostgreSQL has no text with it."""
+    for route in ROUTES:
+        if "{" in route.path:
+            answer = shared_client.request(route.method, re.sub(r"{\w+}", "%00", route.path), content=b"{}")
+
+            assert 400 <= answer.status_code < 500, f"{route.method} {route.path}: {answer.text}"
+    copied = shared_client.post("/v2/stores", json={"name": "other", "from": "a\0"})
+    assert (copied.status_code, copied.json()["parameter"]) == (400, "from")
 
 
 def test_a_member_given_twice_is_refused(shared_client: Client) -> None:

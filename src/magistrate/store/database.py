@@ -26,6 +26,11 @@ Changes = Mapping[str, Mapping[tuple[str, ...], Sequence[Row] | None]]
 then; None if that has to be looked up."""
 
 
+def is_storable(text: str) -> bool:
+    """Says whether every database can hold a text: PostgreSQL cannot store the character NUL, nor look for it."""
+    return "\0" not in text
+
+
 class Select(msgspec.Struct, frozen=True):
     """Runs a query once for each set of values; the script is sent one list of rows for each set, in order. `store` is
     the number of the store that is read, if it is another than the one that the script writes to."""

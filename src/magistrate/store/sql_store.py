@@ -43,7 +43,7 @@ from magistrate.store.contract.webhooks import (
     WebhookAttempt,
     WebhookSecrets,
 )
-from magistrate.store.database import Database, Row, Rows, Script
+from magistrate.store.database import Database, Row, Rows, Script, is_storable
 from magistrate.store.migration import migrations
 from magistrate.store.scripts import (
     backups,
@@ -165,14 +165,14 @@ class SqlWebhooks(SqlRevisions):
         return Snapshot(self.check_revision(rows[0], None), stored)
 
     async def find_webhook(self, webhook_id: str) -> Snapshot[StoredWebhook]:
-        [row] = await self.database.read(GET_WEBHOOK, (webhook_id,))
-        if row[3] is None:
+        row = (await self.database.read(GET_WEBHOOK, (webhook_id,)))[0] if is_storable(webhook_id) else None
+        if row is None or row[3] is None:
             raise webhooks.not_found(webhook_id)
         return Snapshot(self.check_revision(row, None), webhooks.build_webhook(row[3:]))
 
     async def list_webhook_attempts(self, webhook_id: str) -> Snapshot[tuple[WebhookAttempt, ...]]:
-        rows = await self.database.read(LIST_ATTEMPTS, (webhook_id,))
-        if rows[0][3] is None:
+        rows = await self.database.read(LIST_ATTEMPTS, (webhook_id,)) if is_storable(webhook_id) else []
+        if not rows or rows[0][3] is None:
             raise webhooks.not_found(webhook_id)
         attempts = tuple(webhooks.build_attempt(row[4:]) for row in rows if row[4] is not None)
         return Snapshot(self.check_revision(rows[0], None), attempts)

@@ -24,7 +24,7 @@ from magistrate.store.contract.stores import (
     build_store,
 )
 from magistrate.store.contract.webhooks import WebhookCounts, WebhookPlace
-from magistrate.store.database import Database, Row, Rows, ScriptStart
+from magistrate.store.database import Database, Row, Rows, ScriptStart, is_storable
 from magistrate.store.scripts import backups, keys, stores
 from magistrate.store.scripts.key_encryption import Sealing
 from magistrate.store.scripts.versions import MICROSECONDS_PER_HOUR
@@ -182,7 +182,7 @@ class SqlStores:
         return [build_store(row) for row in rows]
 
     async def find_store(self, named: str) -> StoredStore | None:
-        rows = await self._database.read(FIND_STORE_OR_ID, (named, named))
+        rows = await self._database.read(FIND_STORE_OR_ID, (named, named)) if is_storable(named) else []
         return build_store(rows[0]) if rows else None
 
     async def read_store(self, number: int) -> StoredStore:
