@@ -29,6 +29,7 @@ WITHOUT_FAST_ROUTES = frozenset(
         "openapi",
         "public",
         "rendering",
+        "saved_queries",
         "warrants",
         "watch",
         "watch_access",

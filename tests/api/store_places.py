@@ -25,8 +25,9 @@ CURSORS = (
     "<cursor-keys>",
     "<cursor-events>",
     "<cursor-types>",
+    "<cursor-saved>",
 )
-KEYS = ("<key-id>", "<key>", "<secret>", "<webhook>")
+KEYS = ("<key-id>", "<key>", "<secret>", "<webhook>", "<saved>")
 DECISIONS = ("<decision>", "<request-id>", "<key-id>")
 STORES = ("<store>", "<store-id>")
 TOKENS = ("<token>", "<old-token>", "<store-id>")
@@ -161,6 +162,11 @@ BODIES: Mapping[str, Sequence[Any]] = {
         {"url": "https://8.8.8.8/hook", "enabled": False, "of": ["<type>#<relation>@user"]},
         {"url": "https://8.8.8.8/hook", "enabled": False, "of": ["report#<near-relation>@user"]},
     ),
+    "saved-queries": (
+        {"name": "<key>", "q": QUERIES[0]},
+        {"name": "<saved-name>", "q": QUERIES[-1], "context": {"<policy>": "<object>"}},
+    ),
+    "saved-queries/{id}": ({"name": "<saved-name>"}, {"q": QUERIES[1]}),
     "webhooks/{id}": ({"description": "other"}, {"enabled": False}),
     "webhooks/{id}/rotate": ({},),
     "webhooks/{id}/test": (None,),

@@ -113,6 +113,9 @@ def fill_store(operator: Client, mark: str) -> StoreValues:
         hook = {"url": "https://8.8.8.8/hook", "description": f"{mark}webhook", "enabled": False}
         webhook = client.post("/v2/webhooks", json=hook).json()
 
+        for name in (f"{mark}saved", f"{mark}second"):
+            kept = client.post("/v2/saved-queries", json={"name": name, "q": query, "description": f"{mark}of"}).json()
+
         def cursor(path: str, **parameters: Any) -> str:
             return str(client.get(path, params={**parameters, "limit": 1}).json()["nextCursor"])
 
@@ -129,12 +132,15 @@ def fill_store(operator: Client, mark: str) -> StoreValues:
             "old-token": old_token,
             "session": session,
             "webhook": webhook["id"],
+            "saved": kept["id"],
+            "saved-name": kept["name"],
             "cursor-objects": cursor("/v2/objects"),
             "cursor-warrants": cursor("/v2/warrants"),
             "cursor-query": cursor("/v2/query", q=query),
             "cursor-keys": cursor("/v2/keys"),
             "cursor-events": cursor("/v2/resource-events"),
             "cursor-types": cursor("/v2/object-types"),
+            "cursor-saved": cursor("/v2/saved-queries"),
         }
     return StoreValues({f"<{name}>": value for name, value in values.items()}, issued["key"])
 

@@ -108,6 +108,30 @@ def test_webhooks_are_in_backups_without_secrets_and_not_in_what_is_exported(
     assert refused.status_code == 409
 
 
+def test_saved_queries_are_in_backups_and_not_in_what_is_exported(url: str, target: str, tmp_path: Path) -> None:
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        body = {"name": "Who? é \U0001f600", "q": "select document where user:kim is viewer", "description": "of kim"}
+        for more in ({"context": {"network": "off\0ice", "n": [1, 2.5, None]}}, {"name": "other"}):
+            client.post("/v2/saved-queries", json=body | more).raise_for_status()
+        saved = client.get("/v2/saved-queries").json()["results"]
+    backed_up = done("backup", tmp_path / "file.zst", "--database-url", url)
+    exported = export(url)
+
+    done("restore", tmp_path / "file.zst", "--database-url", target)
+
+    with running_service(settings_for(target)) as service, Client(service) as client:
+        restored = client.get("/v2/saved-queries").json()["results"]
+        client.post("/v2/saved-queries", json=body | {"name": "own"}).raise_for_status()
+        through_service = client.get("/v2/backup").text
+        uploaded = client.post("/v2/restore", params={"replace": "true"}, content=(tmp_path / "file.zst").read_bytes())
+        replaced = client.get("/v2/saved-queries").json()["results"]
+    assert "2 saved queries" in backed_up.stdout + backed_up.stderr
+    assert b"savedQuery" not in exported
+    assert restored == replaced == saved
+    assert json.loads(through_service.splitlines()[0])["counts"]["savedQueries"] == 3
+    assert uploaded.json()["stores"][0]["counts"]["savedQueries"] == 2
+
+
 def test_a_backup_has_header_lines_and_footer(url: str, tmp_path: Path) -> None:
     ran = done("backup", "-", "--database-url", url)
     header, *lines, footer = map(json.loads, ran.stdout_bytes.splitlines())

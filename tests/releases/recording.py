@@ -150,6 +150,8 @@ def write_all(client: Client) -> tuple[OpenFga, str]:
     client.post("/v2/keys", json={"name": "reader", "scopes": ["read"]}).raise_for_status()
     client.post("/v2/sessions", json={"type": "sess", "userId": "ann@example.com"}).raise_for_status()
     client.post("/v2/webhooks", json={"url": "https://example.com/changes"}).raise_for_status()
+    saved = {"name": "Who reads the plan", "q": "select can-read of type user for document:plan", "description": "é"}
+    client.post("/v2/saved-queries", json=saved | {"context": {"region": "eu"}}).raise_for_status()
     client.post("/v2/stores", json={"name": "other"}).raise_for_status()
     openfga = OpenFga.create(client, "files")
     openfga.model_id = openfga.post("authorization-models", OPENFGA_MODEL).json()["authorization_model_id"]
@@ -175,7 +177,7 @@ def list_requests(openfga: OpenFga, before: str, decision_id: str) -> Iterator[t
     for path in ("object-types", "policies", "objects", "warrants"):
         yield "GET", f"/v2/{path}?limit=100", None
         yield "GET", f"/v2/{path}?limit=100&asOf={before}", None
-    for path in ("resource-events", "keys", "webhooks", "stores"):
+    for path in ("resource-events", "keys", "webhooks", "saved-queries", "stores"):
         yield "GET", f"/v2/{path}?limit=100", None
     yield "GET", f"/v2/decisions/{decision_id}", None
     for obj in ("document:plan", "document:draft"):

@@ -36,6 +36,7 @@ from magistrate.store.contract.new_rows import (
     build_new_warrant,
 )
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
+from magistrate.store.contract.saved_queries import SavedQuery
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.stores import DEFAULT_STORE, NewStore, StoreLimits, Stores
@@ -63,6 +64,7 @@ ROWS: Sequence[Sequence[RestoredRow]] = [[POLICY], [TYPE], OBJECTS, WARRANTS]
 CONTENTS = RestoredContents(lambda: iter(ROWS), warrants=3, objects=2)
 KINDS: Sequence[EventKind] = ("object", "object-type", "policy", "warrant", "decision")
 WEBHOOK = BackedUpWebhook("h", "https://a.example/", WebhookFilter(of=("d#viewer@user",)), "", 5, "ann")
+SAVED = SavedQuery("q", "Who?", "of x", "select a where user:b is c", '{"a": [1,2.5,null]}', 5, "ann")
 KEY = StoredKey("id", "billing", "p", "d", ("check",), None, 5, "ann")
 
 
@@ -244,6 +246,25 @@ def test_a_webhook_is_a_line_of_a_backup() -> None:
         "webhook": {"id": "h", "url": "https://a.example/", "createdBy": "ann", "of": ["d#viewer@user"]},
     }
     assert read_rows([line]) == [[WEBHOOK]]
+
+
+async def test_saved_queries_are_those_among_the_rows(store: Store) -> None:
+    await store.create_saved_query(SavedQuery("own", "own", "", "select a where user:b is c", None, 1, "ann"), 10)
+    rows: list[list[RestoredRow]] = [[SAVED]]
+
+    await store.restore(RestoredContents(lambda: iter(rows), 0, 0), STAMP, replaces=False)
+
+    assert (await store.list_saved_queries()).value == (SAVED,)
+
+
+@pytest.mark.parametrize("saved", [SAVED, msgspec.structs.replace(SAVED, description="", context=None)])
+def test_a_saved_query_is_a_line_of_a_backup(saved: SavedQuery) -> None:
+    line = render_rows([saved])
+
+    optional = {"description": saved.description, "context": {"a": [1, 2.5, None]}} if saved.context else {}
+    members = {"id": "q", "name": "Who?", "q": saved.q, "createdBy": "ann"}
+    assert json.loads(line) == {"createdAt": "1970-01-01T00:00:00.000005Z", "savedQuery": members | optional}
+    assert read_rows([line]) == [[saved]]
 
 
 async def test_keys_among_the_rows_are_added(store: Store) -> None:

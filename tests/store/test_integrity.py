@@ -24,6 +24,7 @@ from magistrate.store.contract.new_rows import (
     Stamp,
 )
 from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.saved_queries import SavedQuery
 from magistrate.store.contract.tickets import StoredTicket
 from magistrate.store.contract.webhooks import NewWebhook, WebhookAttempt, WebhookFilter
 from magistrate.wiring.stores import migrate_store, open_store
@@ -60,6 +61,7 @@ async def fill(url: str) -> None:
     await store.keep_session_key(SessionKey("0" * 16, "1" * 64, 1), 0, 0)
     await store.create_ticket(StoredTicket("a" * 64, "ann", ("events",), None, None, "", 1, None, 5), 0, 1)
     await store.put_openfga_model("{}", NewModel([], []), lambda model: None, STAMP)
+    await store.create_saved_query(SavedQuery("q", "mine", "", "select a where user:b is c", None, 1, "ann"), 10)
     await store.create_webhook(
         NewWebhook("w", "https://a.example/", WebhookFilter(), "", "whsec_x", True, 5, "ann"), 10
     )

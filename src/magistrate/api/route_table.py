@@ -18,6 +18,7 @@ from magistrate.api.endpoints import (
     objects,
     policies,
     query,
+    saved_queries,
     sessions,
     stores,
     warrants,
@@ -80,6 +81,7 @@ from magistrate.operations.history.events import (
 from magistrate.operations.keys.caller_keys import KEY_LIST
 from magistrate.operations.keys.callers import Scope
 from magistrate.operations.lists.query import QUERY_LIST
+from magistrate.operations.lists.saved_queries import SAVED_QUERY_LIST
 from magistrate.operations.models.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.models.policies import POLICY_LIST
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
@@ -224,6 +226,8 @@ _check = partial(
 )  # fmt: skip
 _record = partial(Route, scope=Scope.EVENTS)
 _operate = partial(Route, scope=Scope.STORES, list_types=list_none, is_administrative=True)
+_saved = partial(Route, scope=Scope.QUERY, list_types=list_all)
+_save = partial(Route, scope=Scope.WRITE, writes=True, list_types=list_all)
 _hook = partial(Route, scope=Scope.WEBHOOKS, list_types=list_all, is_administrative=True)
 _administer = partial(Route, scope=Scope.ADMIN, list_types=list_all, is_administrative=True)
 _key = partial(Route, scope=Scope.KEYS, list_types=list_none, is_administrative=True)
@@ -346,6 +350,20 @@ V2_ROUTES: tuple[Route, ...] = (
         "POST", "/v2/query", query.list_page_of_body, "The same, with the parameters as members of the body",
         list_types=list_in_query_body,
     ),
+    _saved(
+        "GET", "/v2/saved-queries", saved_queries.list_page, "List saved queries",
+        parameters=list_parameters(SAVED_QUERY_LIST),
+    ),
+    _saved("GET", "/v2/saved-queries/{id}", saved_queries.get, "Get a saved query"),
+    _save(
+        "POST", "/v2/saved-queries", saved_queries.create, "Save a query under a name, for all who use the store",
+        is_repeatable=True, may_conflict=True,
+    ),
+    _save(
+        "PATCH", "/v2/saved-queries/{id}", saved_queries.update, "Replace the name or the query of a saved query",
+        may_conflict=True,
+    ),
+    _save("DELETE", "/v2/saved-queries/{id}", saved_queries.delete, "Delete a saved query"),
     _read(
         "GET", "/v2/difference", difference.list_page, "List the access that was gained and lost between two revisions",
         parameters=_DIFFERENCE_LIST, reads_past=True,

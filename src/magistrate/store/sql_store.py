@@ -27,6 +27,7 @@ from magistrate.store.contract.new_rows import DeletedChunk, ImportProgress, Sta
 from magistrate.store.contract.openfga import NewestOpenFgaModel, StoredOpenFgaModel
 from magistrate.store.contract.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES, read_within_memory
 from magistrate.store.contract.revisions import Mark, Presence, RevisionId, Staleness, WarrantChanges
+from magistrate.store.contract.saved_queries import SavedQuery
 from magistrate.store.contract.stored_rows import (
     ALIVE,
     Identity,
@@ -54,6 +55,7 @@ from magistrate.store.scripts import (
     objects,
     openfga,
     retention,
+    saved_queries,
     tickets,
     warrants,
     webhooks,
@@ -90,6 +92,7 @@ from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.openfga import FIND_NEWEST_OPENFGA_MODEL, FIND_OPENFGA_MODEL, LIST_OPENFGA_MODELS
 from magistrate.store.sql.reads import objects_statement, split_objects
 from magistrate.store.sql.requests import FIND_IMPORT
+from magistrate.store.sql.saved_queries import GET_SAVED_QUERY, LIST_SAVED_QUERIES
 from magistrate.store.sql.tickets import FIND_TICKET
 from magistrate.store.sql.versions import VersionedStatements
 from magistrate.store.sql.webhooks import GET_WEBHOOK, LIST_ATTEMPTS, LIST_WEBHOOKS, READ_SECRETS
@@ -204,6 +207,25 @@ class SqlWebhooks(SqlRevisions):
     keep_webhook_attempt = transact(webhooks.keep_attempt, makes_revision=False)
 
 
+class SqlSavedQueries(SqlRevisions):
+    """Implements store/contract/saved_queries.py."""
+
+    create_saved_query = transact(saved_queries.create_saved_query, makes_revision=False)
+    update_saved_query = transact(saved_queries.update_saved_query, makes_revision=False)
+    delete_saved_query = transact(saved_queries.delete_saved_query, makes_revision=False)
+
+    async def list_saved_queries(self) -> Snapshot[tuple[SavedQuery, ...]]:
+        rows = await self.database.read(LIST_SAVED_QUERIES, (), long=True)
+        stored = tuple(SavedQuery(*row[3:]) for row in rows if row[3] is not None)
+        return Snapshot(self.check_revision(rows[0], None), stored)
+
+    async def find_saved_query(self, query_id: str) -> Snapshot[SavedQuery]:
+        row = (await self.database.read(GET_SAVED_QUERY, (query_id,)))[0] if is_storable(query_id) else None
+        if row is None or row[3] is None:
+            raise saved_queries.not_found(query_id)
+        return Snapshot(self.check_revision(row, None), SavedQuery(*row[3:]))
+
+
 class SqlOpenFga(SqlRevisions):
     """Implements store/contract/openfga.py."""
 
@@ -276,7 +298,7 @@ MAX_LARGE_ROWS = 50
 long read. This many with 64 KB each take some ten milliseconds."""
 
 
-class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlOpenFga, SqlBackups, SqlHistory, SqlWarrantReads):
+class SqlStore(SqlKeys, SqlTickets, SqlWebhooks, SqlSavedQueries, SqlOpenFga, SqlBackups, SqlHistory, SqlWarrantReads):
     """Implements store/contract/store.py over a Database."""
 
     def __init__(self, database: Database, identity: Identity, sealing: Sealing = UNSEALED) -> None:

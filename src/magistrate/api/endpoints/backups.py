@@ -45,6 +45,7 @@ class CountsAnswer(msgspec.Struct, rename="camel"):
     keys: int
     webhooks: int
     openfga_models: int
+    saved_queries: int
 
 
 class RestoredAnswer(msgspec.Struct):
@@ -91,6 +92,7 @@ def _render_restored(restored: Restored) -> RestoredAnswer:
         counts.keys,
         counts.webhooks,
         counts.openfga_models,
+        counts.saved_queries,
     )
     return RestoredAnswer(restored.stored.name, restored.token, counted, restored.checks, [*restored.differences])
 

@@ -316,14 +316,15 @@ def _name_counts(header: "BackupHeader") -> Mapping[str, int]:
         "keys": counts.keys,
         "webhooks": counts.webhooks,
         "openfgaModels": counts.openfga_models,
+        "savedQueries": counts.saved_queries,
     }
 
 
-COUNTED = {"objectTypes": "object types", "openfgaModels": "authorization models"}
+COUNTED = {"objectTypes": "object types", "openfgaModels": "authorization models", "savedQueries": "saved queries"}
 """Maps the members of counts to the words for them, where these differ."""
 
 
 def _count(counts: Mapping[str, int]) -> str:
     members = ["objectTypes", "policies", "objects", "warrants", "keys"]
-    members += [member for member in ("webhooks", "openfgaModels") if counts[member]]
+    members += [member for member in ("webhooks", "savedQueries", "openfgaModels") if counts[member]]
     return ", ".join(f"{counts[member]:,} {COUNTED.get(member, member)}" for member in members)

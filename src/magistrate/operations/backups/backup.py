@@ -17,9 +17,18 @@ from magistrate.operations.consistency import NO_DEMAND, write_token
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.history.times import render_time
-from magistrate.store.contract.backups import ROWS_AT_ONCE, BackedUpWebhook, RestoredRow, StoreContents, VersionedRow
+from magistrate.store.contract.backups import (
+    ROWS_AT_ONCE,
+    BackedUpWebhook,
+    KeyDigest,
+    RestoredRow,
+    StoreContents,
+    VersionedRow,
+)
+from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.openfga import LAST_ULID, StoredOpenFgaModel
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
+from magistrate.store.contract.saved_queries import SavedQuery
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.stores import StoredStore
@@ -74,10 +83,10 @@ async def write_backup(
     point, counts = backed_up
     at = point.revision
     try:
-        keys = [*await _list_keys(ctx.store)] if request.has_keys else []
-        webhooks = [] if writer.are_bare else await _list_webhooks(ctx.store)
+        unversioned = [] if writer.are_bare else await _list_unversioned(ctx.store)
+        unversioned += await _list_keys(ctx.store) if request.has_keys else []
         models = 0 if writer.are_bare else await _count_openfga_models(ctx.store, at)
-        counted = Counter[type]()
+        counted = Counter[type]({type(rows[0]): len(rows) for rows in unversioned})
         async for _ in _count_rows(ctx.store, at, counts, counted):
             yield None
         header = BackupHeader(
@@ -86,7 +95,7 @@ async def write_backup(
             _describe_store(stored),
             write_token(ctx.store.identity, RevisionId(at, point.bits)),
             render_time(point.written_at),
-            _build_counts(counted, sum(map(len, keys)), len(webhooks), models),
+            _build_counts(counted, models),
             request.part,
             request.parts,
         )
@@ -98,7 +107,7 @@ async def write_backup(
                 yield None
     except RevisionUnavailable as error:
         raise Conflict(COLLECTED) from error
-    for rows in [webhooks, *keys] if webhooks else keys:
+    for rows in unversioned:
         lines += writer.write_rows(rows)
     if models:
         async for page in _list_openfga_models(ctx.store, at):
@@ -166,9 +175,12 @@ async def _count_rows(
         counts[StoredObject], counts[Warrant] = contents.objects, contents.warrants
 
 
-def _build_counts(counted: Mapping[type, int], keys: int, webhooks: int, openfga_models: int) -> LineCounts:
+def _build_counts(counted: Mapping[type, int], openfga_models: int) -> LineCounts:
     policies, types, objects, warrants = (counted[kind] for kind in KINDS)
-    return LineCounts(policies, types, objects, warrants, keys, webhooks, openfga_models)
+    keys = counted[StoredKey] + counted[KeyDigest]
+    return LineCounts(
+        policies, types, objects, warrants, keys, counted[BackedUpWebhook], openfga_models, counted[SavedQuery]
+    )
 
 
 MODELS_AT_ONCE = 20
@@ -196,8 +208,16 @@ async def _list_keys(store: Store) -> Sequence[Sequence[RestoredRow]]:
     return [rows for rows in (await store.list_key_digests(), keys) if rows]
 
 
+async def _list_unversioned(store: Store) -> list[Sequence[RestoredRow]]:
+    """Returns the webhooks and the saved queries that there are now, of whatever revision the rest is."""
+    listed: tuple[Sequence[RestoredRow], ...] = (
+        await _list_webhooks(store),
+        (await store.list_saved_queries()).value,
+    )
+    return [rows for rows in listed if rows]
+
+
 async def _list_webhooks(store: Store) -> Sequence[BackedUpWebhook]:
-    """Returns the webhooks that there are now, of whatever revision the rest is."""
     stored = (await store.list_webhooks()).value
     return [
         BackedUpWebhook(row.id, row.url, row.filter, row.description, row.created_at, row.created_by) for row in stored

@@ -53,6 +53,7 @@ class LineCounts(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fie
     keys: int = 0
     webhooks: int = 0
     openfga_models: int = 0
+    saved_queries: int = 0
 
     @property
     def rows(self) -> int:
@@ -61,7 +62,7 @@ class LineCounts(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fie
 
     @property
     def lines(self) -> int:
-        return self.rows + self.keys + self.webhooks + self.openfga_models
+        return self.rows + self.keys + self.webhooks + self.saved_queries + self.openfga_models
 
 
 class BackupHeader(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -1,8 +1,8 @@
 """Renders the rows of a store as lines of a backup, and reads them again, exactly.
 
 The lines are those that an import takes (docs/cli.md#importing), with the times at which everything was made; those
-with keys, webhooks and authorization models are in backups only. What is JSON in the store is copied as it is, so that
-a restored store has the same texts."""
+with keys, webhooks, saved queries and authorization models are in backups only. What is JSON in the store is copied as
+it is, so that a restored store has the same texts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -21,6 +21,7 @@ from magistrate.operations.models.definitions import parse_definition, parse_pol
 from magistrate.store.contract.backups import BackedUpWebhook, KeyDigest, RestoredRow
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.openfga import StoredOpenFgaModel
+from magistrate.store.contract.saved_queries import SavedQuery
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.webhooks import WebhookFilter
 
@@ -67,6 +68,17 @@ class WebhookLine(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unk
     subject_type: tuple[str, ...] = ()
 
 
+class SavedQueryLine(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """Represents a saved query."""
+
+    id: str
+    name: str
+    q: str
+    created_by: str
+    description: str = ""
+    context: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
 class OpenFgaModelLine(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """Represents an authorization model of OpenFGA's API."""
 
@@ -91,6 +103,7 @@ class RowLine(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown
     generated_key: DigestLine | None = None
     webhook: WebhookLine | None = None
     openfga_model: OpenFgaModelLine | None = None
+    saved_query: SavedQueryLine | None = None
 
 
 class ModelLine(msgspec.Struct, rename="camel"):
@@ -162,6 +175,12 @@ def _render_webhook(row: BackedUpWebhook) -> RowLine:
     return RowLine(render_time(row.created_at), webhook=webhook)
 
 
+def _render_saved_query(row: SavedQuery) -> RowLine:
+    context = msgspec.UNSET if row.context is None else msgspec.Raw(row.context)
+    saved_query = SavedQueryLine(row.id, row.name, row.q, row.created_by, row.description, context)
+    return RowLine(render_time(row.created_at), saved_query=saved_query)
+
+
 def _render_openfga_model(row: StoredOpenFgaModel) -> RowLine:
     model = OpenFgaModelLine(row.id, msgspec.Raw(row.document), msgspec.Raw(row.assertions))
     return RowLine(render_time(row.created_at), openfga_model=model)
@@ -173,6 +192,7 @@ _RENDERERS: Mapping[type, Callable[[Any], RowLine]] = {
     StoredKey: _render_key,
     KeyDigest: _render_digest,
     BackedUpWebhook: _render_webhook,
+    SavedQuery: _render_saved_query,
     StoredOpenFgaModel: _render_openfga_model,
 }
 
@@ -246,6 +266,8 @@ def _read_row(line: RowLine | StoredObjectType | StoredPolicy) -> RestoredRow:
         return KeyDigest(line.generated_key.digest, created_at)
     if line.webhook is not None:
         return _read_webhook(line.webhook, created_at)
+    if line.saved_query is not None:
+        return _read_saved_query(line.saved_query, created_at)
     if line.openfga_model is not None:
         model = line.openfga_model
         texts = (bytes(model.document).decode(), bytes(model.assertions).decode())
@@ -290,6 +312,11 @@ def _read_key(line: KeyLine, created_at: int) -> StoredKey:
 def _read_webhook(line: WebhookLine, created_at: int) -> BackedUpWebhook:
     only = WebhookFilter(line.of, line.object_type, line.relation, line.subject_type)
     return BackedUpWebhook(line.id, line.url, only, line.description, created_at, line.created_by)
+
+
+def _read_saved_query(line: SavedQueryLine, created_at: int) -> SavedQuery:
+    context = None if line.context is msgspec.UNSET else bytes(line.context).decode()
+    return SavedQuery(line.id, line.name, line.description, line.q, context, created_at, line.created_by)
 
 
 _read_time = lru_cache(maxsize=1_024)(read_time)
@@ -341,5 +368,6 @@ _VALIDATORS: Mapping[type, Callable[[Sequence[Any]], None]] = {
     StoredKey: _accept,
     KeyDigest: _accept,
     BackedUpWebhook: _accept,
+    SavedQuery: _accept,
     StoredOpenFgaModel: _accept,
 }

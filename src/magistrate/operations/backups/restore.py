@@ -25,6 +25,7 @@ from magistrate.store.contract.backups import BackedUpWebhook, KeyDigest, Restor
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.openfga import StoredOpenFgaModel
 from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.saved_queries import SavedQuery
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType
 
 ACTOR = "restore"
@@ -33,7 +34,7 @@ SAMPLE_SIZE = 1_000
 CHECKS_AT_ONCE = 50
 """Limits the checks of one evaluation, so that each batch stays within the work that a request may take."""
 _OF_KEYS = (StoredKey, KeyDigest)
-_UNVERSIONED = (*_OF_KEYS, BackedUpWebhook, StoredOpenFgaModel)
+_UNVERSIONED = (*_OF_KEYS, BackedUpWebhook, SavedQuery, StoredOpenFgaModel)
 
 
 class VerifiedStore(NamedTuple):

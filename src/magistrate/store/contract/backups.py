@@ -13,6 +13,7 @@ from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.new_rows import Stamp
 from magistrate.store.contract.openfga import StoredOpenFgaModel
 from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.saved_queries import SavedQuery
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.webhooks import WebhookFilter
 
@@ -41,7 +42,7 @@ class BackedUpWebhook(msgspec.Struct, frozen=True):
     created_by: str
 
 
-RestoredRow = VersionedRow | StoredKey | KeyDigest | BackedUpWebhook | StoredOpenFgaModel
+RestoredRow = VersionedRow | StoredKey | KeyDigest | BackedUpWebhook | SavedQuery | StoredOpenFgaModel
 
 
 class StoreContents(NamedTuple):
@@ -88,8 +89,8 @@ class BackupStore(Protocol):
         history begins there: the numbers of revisions begin again at 1, with other bits, and no earlier state, event,
         decision, result of a request or key of sessions is kept. Its keys stay, and those among the rows are added,
         unless the store has one of the same name, or any store the same key. Its webhooks are those among the rows,
-        disabled and without a secret, at the newest revision. Its authorization models of OpenFGA's
-        API are those among the rows. Nothing can be written to the store meanwhile.
+        disabled and without a secret, at the newest revision. Its saved queries and its authorization models of
+        OpenFGA's API are those among the rows. Nothing can be written to the store meanwhile.
 
         Raises Conflict if the store has objects or warrants, or another model than it began with, unless it
         `replaces` these; LimitReached if the rows exceed a limit of the store and it `heeds_limits`; and what

@@ -51,6 +51,7 @@ from magistrate.store.contract.revisions import (
     StoreState,
     WarrantChanges,
 )
+from magistrate.store.contract.saved_queries import SavedQueryStore
 from magistrate.store.contract.stored_rows import ObjectName, StoredModel, StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.tickets import TicketStore
 from magistrate.store.contract.webhooks import WebhookStore
@@ -138,6 +139,7 @@ class Store(
     SessionKeyStore,
     TicketStore,
     WebhookStore,
+    SavedQueryStore,
     OpenFgaStore,
     BackupStore,
     EventStore,

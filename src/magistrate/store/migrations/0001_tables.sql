@@ -337,6 +337,20 @@ CREATE TABLE webhook_delivery (
     PRIMARY KEY (store, webhook, number)
 ) STRICT, WITHOUT ROWID;
 
+-- Queries that are saved for all who use the store. context: a JSON object, NULL if there is none.
+CREATE TABLE saved_query (
+    store            INTEGER NOT NULL,
+    id               TEXT    NOT NULL,
+    name             TEXT    NOT NULL,
+    description      TEXT    NOT NULL,
+    q                TEXT    NOT NULL,
+    context          TEXT,
+    created_at       INTEGER NOT NULL,
+    created_by       TEXT    NOT NULL,
+    PRIMARY KEY (store, id),
+    UNIQUE (store, name)
+) STRICT, WITHOUT ROWID;
+
 -- The authorization models of OpenFGA's API, which never change (docs/openfga.md). id: a ULID, later ones are greater.
 -- document: the model as JSON. assertions: the assertions about it as JSON, which are replaced as a whole.
 CREATE TABLE openfga_model (

@@ -17,12 +17,14 @@ from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.new_rows import MAX_WARRANTS_IN_A_WRITE, Stamp
 from magistrate.store.contract.openfga import StoredOpenFgaModel
 from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.saved_queries import SavedQuery
 from magistrate.store.contract.stored_rows import StoredObject, StoredObjectType, StoredPolicy
 from magistrate.store.contract.stores import NewStore, StoredStore, build_store
 from magistrate.store.contract.webhooks import WebhookState
 from magistrate.store.database import Compute, Execute, Row, Script, Select
 from magistrate.store.scripts.heads import HeadMove, read_head
 from magistrate.store.scripts.keys import draw_bits
+from magistrate.store.scripts.saved_queries import list_columns
 from magistrate.store.scripts.stores import FIRST, create_store, update_store
 from magistrate.store.scripts.versions import BITS, Key
 from magistrate.store.scripts.warrants import keep_policies, patterns_of
@@ -40,6 +42,7 @@ from magistrate.store.sql.models import INSERT_PATTERN, NAMED_POLICY, OBJECT_TYP
 from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.openfga import INSERT_OPENFGA_MODEL
 from magistrate.store.sql.revisions import INSERT_REVISION
+from magistrate.store.sql.saved_queries import INSERT_SAVED_QUERY
 from magistrate.store.sql.stores import FIND_NAMED_STORE
 from magistrate.store.sql.warrants import FIND_NEXT_EXPIRY, WARRANT
 
@@ -149,6 +152,8 @@ class _Insertion:
             yield Execute(INSERT_RESTORED_KEY, list(map(_read_key, batch)))
         elif kind is BackedUpWebhook:
             yield Execute(INSERT_RESTORED_WEBHOOK, list(map(_read_webhook, batch)))
+        elif kind is SavedQuery:
+            yield Execute(INSERT_SAVED_QUERY, list(map(list_columns, batch)))
         elif kind is StoredOpenFgaModel:
             rows = [(row.id, row.document, row.assertions, row.created_at, FIRST) for row in batch]
             yield Execute(INSERT_OPENFGA_MODEL, rows)

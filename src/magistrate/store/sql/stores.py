@@ -99,6 +99,7 @@ _KEYS = {
     "watch_ticket": "digest",
     "webhook": "id",
     "webhook_delivery": "webhook, number",
+    "saved_query": "id",
     "openfga_model": "id",
 }
 TABLES = ("store", "head", *_KEYS)
