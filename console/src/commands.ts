@@ -1,9 +1,10 @@
-/** Finds what the command palette offers for a text: pages, actions, checks, queries, objects and relations. */
+/** Finds what the command palette offers for a text: pages, actions, checks, queries, also saved ones, objects and relations. */
 
 import { findObstacle, onlyTypes, read, signOut, type Need } from "./api";
 import { describeMeta, type StoredObject } from "./completion";
 import { readCheck, readObject, writeObject, writeSubject } from "./names";
 import { asOf, go } from "./route";
+import { findSaved, parametersOf, type SavedQuery } from "./saved_queries";
 import { objectTypes, type Page } from "./schema";
 import { changeTheme } from "./theme";
 
@@ -14,6 +15,7 @@ export interface Command {
 }
 
 const MOST_OBJECTS = 8;
+const MOST_SAVED = 8;
 const MOST_COMMANDS = 40;
 
 interface Entry extends Command {
@@ -46,14 +48,15 @@ const ACTIONS: Entry[] = [
 ];
 
 /** Returns commands for a text, the likeliest first. */
-export async function findCommands(text: string, signal: AbortSignal): Promise<Command[]> {
+export async function findCommands(text: string, readSaved: () => Promise<SavedQuery[]>, signal: AbortSignal): Promise<Command[]> {
   const wanted = text.trim();
   const named = listFixed(wanted);
   const typed = listTyped(wanted);
   const relations = wanted ? listRelationCommands(wanted) : [];
-  const stored = wanted ? await findStored(wanted, signal) : [];
+  const [stored, saved] = await Promise.all([wanted ? findStored(wanted, signal) : [], findSavedCommands(wanted, readSaved)]);
   const known = new Set(stored.map((one) => one.name));
-  return [...typed.filter((one) => !known.has(one.name)), ...stored, ...named, ...relations].slice(0, MOST_COMMANDS);
+  const fixed = wanted ? [...saved, ...stored, ...named] : [...named, ...saved];
+  return [...typed.filter((one) => !known.has(one.name)), ...fixed, ...relations].slice(0, MOST_COMMANDS);
 }
 
 function listFixed(text: string): Command[] {
@@ -77,6 +80,11 @@ function listTyped(text: string): Command[] {
   }
   const object = readObject(text);
   return object ? [{ name: writeObject(object), hint: "object or subject", run: () => go("object", { name: writeObject(object) }) }] : [];
+}
+
+async function findSavedCommands(text: string, readSaved: () => Promise<SavedQuery[]>): Promise<Command[]> {
+  const found = findSaved(await readSaved(), text).slice(0, MOST_SAVED);
+  return found.map((saved) => ({ name: saved.name, hint: "saved query", run: () => go("queries", parametersOf(saved)) }));
 }
 
 function listRelationCommands(text: string): Command[] {

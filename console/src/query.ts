@@ -13,13 +13,16 @@ export interface PageRequest {
 }
 
 export async function runQuery(q: string, context: string, page: PageRequest, signal?: AbortSignal): Promise<Page<QueryRow>> {
-  let values: unknown;
+  return read<Page<QueryRow>>("v2/query", { body: { q, context: readContext(context), ...page }, signal });
+}
+
+/** Returns the context that a text expresses; an empty text is none. Throws Refused. */
+export function readContext(text: string): unknown {
   try {
-    values = context ? JSON.parse(context) : undefined;
+    return text ? JSON.parse(text) : undefined;
   } catch {
     throw new Refused(400, "invalid", 'The context is not JSON: write {"network": "office"}');
   }
-  return read<Page<QueryRow>>("v2/query", { body: { q, context: values, ...page }, signal });
 }
 
 /** Reads page after page until there are so many rows, and says whether others follow. */

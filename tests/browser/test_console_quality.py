@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from tests.browser.accessibility import SCHEMES, Scheme, inspecting
+from tests.browser.accessibility import SCHEMES, Inspection, Scheme, inspecting
 from tests.browser.chromium import MAX_MILLISECONDS
 from tests.browser.console_pages import Console
 from tests.browser.console_places import PLACES, visit
@@ -88,6 +88,7 @@ async def test_axe_finds_nothing_serious(tools: Path, browser: Browser, service:
         await page.get_by_role("button", name="Cancel").click()
         await inspection.look("webhook")
         service.delete(f"/v2/webhooks/{made['id']}").raise_for_status()
+        await look_at_saved_queries(inspection, service)
         await visit(console, "tests", {}, ".empty")
         await page.get_by_role("button", name="Start with an example").click()
         await page.get_by_text("What passed").click()
@@ -95,6 +96,18 @@ async def test_axe_finds_nothing_serious(tools: Path, browser: Browser, service:
         await inspection.look("tests")
 
     assert inspection.serious == []
+
+
+async def look_at_saved_queries(inspection: Inspection, service: Client) -> None:
+    q = "select document where user:ann is viewer"
+    saved = {"name": "x" * 100, "q": q, "description": "of ann", "context": {"network": "office"}}
+    kept = service.post("/v2/saved-queries", json=saved).json()
+    await visit(inspection.console, "queries", {}, "table")
+    await inspection.look("saved queries")
+    await inspection.console.page.get_by_role("button", name="Edit").click()
+    await inspection.look("dialog of saved queries")
+    await inspection.console.page.get_by_role("button", name="Cancel").click()
+    service.delete(f"/v2/saved-queries/{kept['id']}").raise_for_status()
 
 
 @pytest.mark.anyio

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { MOST_EXPORTED } from "../all_pages";
-import { Refused } from "../api";
+import { findObstacle, Refused } from "../api";
 import { writeCurl, writeQueryCommand } from "../commands_elsewhere";
 import { save, writeQueryLines } from "../export";
 import { useLoaded } from "../loading";
@@ -9,12 +9,15 @@ import { CopyAs, describeService } from "../parts/copy_as";
 import { CompletedField } from "../parts/field";
 import { Busy, Empty, Fault } from "../parts/notice";
 import { Pager } from "../parts/pager";
+import { ChangeButton } from "../parts/permission";
 import { QueryTable } from "../parts/query_table";
+import { SavedQueries, SaveQuery } from "../parts/saved_queries";
 import { readRows, runQuery } from "../query";
 import type { QueryRow } from "../query_row";
 import { completeQuery } from "../query_completion";
 import { readAbout } from "../query_grammar";
 import { go, link, route } from "../route";
+import { listSavedQueries, SAVE } from "../saved_queries";
 import { objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
@@ -22,11 +25,21 @@ const PAGE_SIZE = 50;
 export function QueriesPage() {
   const { q = "", context = "", next, prev, at } = route.value.parameters;
   const [given, setGiven] = useState({ q, context });
-  useLayoutEffect(() => setGiven({ q, context }), [q, context]);
+  const [isSaving, setSaving] = useState(false);
+  const [note, setNote] = useState("");
+  useLayoutEffect(() => {
+    setGiven({ q, context });
+    setNote("");
+  }, [q, context]);
   const loaded = useLoaded(
     q ? (signal) => runQuery(q, context, { limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at }, signal) : undefined,
     [q, context, next, prev, at],
   );
+  const saved = useLoaded(q ? undefined : listSavedQueries, [q]);
+  function finish(sentence: string) {
+    setNote(sentence);
+    saved.reload();
+  }
   // What was wrong with the query before says nothing about the one that is being written.
   const isEdited = given.q !== q || given.context !== context;
   const run = () => go("queries", { q: given.q.trim(), context: given.context.trim() });
@@ -73,8 +86,21 @@ export function QueriesPage() {
           <button type="submit" class="primary">
             Run
           </button>
+          {!findObstacle(SAVE) && (
+            <ChangeButton needs={SAVE} class="quiet" disabled={given.q.trim() === ""} onClick={() => setSaving(true)}>
+              Save…
+            </ChangeButton>
+          )}
+          <span class="hint" role="status">
+            {note}
+          </span>
         </div>
       </form>
+      {isSaving && (
+        <SaveQuery fields={{ name: "", description: "", ...given }} onClose={() => setSaving(false)} onDone={(name) => finish(`Saved as ${name}.`)} />
+      )}
+      {saved.fault && <Fault fault={saved.fault} retry={saved.reload} />}
+      {!q && saved.value && <SavedQueries saved={saved.value} onDone={finish} />}
       {!q && <Examples />}
       {loaded.fault && !isEdited && <Fault fault={loaded.fault} retry={loaded.reload} />}
       {q && !loaded.value && !loaded.fault && <Busy what="Searching" />}

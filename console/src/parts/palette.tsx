@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "../api";
 import { findCommands, type Command } from "../commands";
+import { listSavedQueries, type SavedQuery } from "../saved_queries";
 import { opened, SHORTCUTS } from "../shortcuts";
 
 const PAUSE_MS = 100;
@@ -27,12 +28,22 @@ function Commands() {
   const [found, setFound] = useState<Command[]>([]);
   const [active, setActive] = useState(0);
   const list = useRef<HTMLUListElement>(null);
+  const saved = useRef<Promise<SavedQuery[]> | undefined>(undefined);
+
+  /** Reads the saved queries once for each time that the palette is opened. It is of use without them, too. */
+  function readSaved(): Promise<SavedQuery[]> {
+    saved.current ??= listSavedQueries().catch((fault: unknown) => {
+      if (!(fault instanceof Refused)) throw fault;
+      return [];
+    });
+    return saved.current;
+  }
 
   useEffect(() => {
     const aborter = new AbortController();
     const timer = setTimeout(
       () => {
-        findCommands(text, aborter.signal).then(
+        findCommands(text, readSaved, aborter.signal).then(
           (commands) => {
             if (aborter.signal.aborted) return;
             setFound(commands);
