@@ -257,6 +257,41 @@ async def test_saved_queries_are_those_among_the_rows(store: Store) -> None:
     assert (await store.list_saved_queries()).value == (SAVED,)
 
 
+@pytest.mark.parametrize("other", [msgspec.structs.replace(SAVED, **{member: "x"}) for member in ("id", "name")])
+@pytest.mark.parametrize("are_together", [True, False])
+async def test_saved_queries_of_one_name_or_id_are_refused(
+    store: Store, database_url: str, other: SavedQuery, are_together: bool
+) -> None:
+    before = dump(database_url)
+    rows: list[list[RestoredRow]] = [[SAVED, other]] if are_together else [[SAVED], [other]]
+
+    with pytest.raises(DamagedBackup, match="two saved queries have the name or the id"):
+        await store.restore(RestoredContents(lambda: iter(rows), 0, 0), STAMP, replaces=False)
+
+    assert dump(database_url) == before
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        *((member, "a\0") for member in ("id", "name", "description", "q", "createdBy")),
+        ("name", 5),
+        ("q", None),
+        ("context", 5),
+        ("context", "x"),
+        ("context", []),
+        ("context", None),
+        ("surplus", 1),
+    ],
+)
+def test_a_line_that_is_no_saved_query_is_refused(member: str, value: object) -> None:
+    line = json.loads(render_rows([SAVED]))
+    line["savedQuery"][member] = value
+
+    with pytest.raises(DamagedBackup):
+        read_rows([json.dumps(line).encode() + b"\n"])
+
+
 @pytest.mark.parametrize("saved", [SAVED, msgspec.structs.replace(SAVED, description="", context=None)])
 def test_a_saved_query_is_a_line_of_a_backup(saved: SavedQuery) -> None:
     line = render_rows([saved])

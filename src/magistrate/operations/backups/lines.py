@@ -356,6 +356,16 @@ def _validate_policies(batch: Sequence[Any]) -> None:
     parse_policies({row.name: row.definition for row in batch})
 
 
+def _validate_saved_queries(batch: Sequence[Any]) -> None:
+    """Raises DamagedBackup for texts that not every database can store. A name is not compared with the rules for new
+    ones, because they depend on the version of Unicode that the service knows."""
+    for row in batch:
+        if "\0" in f"{row.id}{row.name}{row.description}{row.q}{row.created_by}":
+            raise DamagedBackup("a saved query has a text with the character NUL")
+        if row.context is not None and not row.context.startswith("{"):
+            raise DamagedBackup("the context of a saved query is no object")
+
+
 def _accept(batch: Sequence[Any]) -> None:
     """Is for rows that have no names of ours."""
 
@@ -368,6 +378,6 @@ _VALIDATORS: Mapping[type, Callable[[Sequence[Any]], None]] = {
     StoredKey: _accept,
     KeyDigest: _accept,
     BackedUpWebhook: _accept,
-    SavedQuery: _accept,
+    SavedQuery: _validate_saved_queries,
     StoredOpenFgaModel: _accept,
 }
