@@ -1,6 +1,7 @@
 /** Sends requests to the service that the console comes from, with the key of the session. */
 
 import { computed, signal } from "@preact/signals";
+import { keepNames } from "./openfga_names";
 import { Refused } from "./refused";
 import { store } from "./route";
 
@@ -104,7 +105,9 @@ async function readRefusal(answer: Response, isOfSession: boolean): Promise<Refu
 }
 
 export async function read<T>(path: string, request: Request = {}): Promise<T> {
-  return (await (await send(path, request)).json()) as T;
+  const answer: unknown = await (await send(path, request)).json();
+  keepNames(answer);
+  return answer as T;
 }
 
 /** Sends a write, and remembers its revision for later reads. */

@@ -1,6 +1,7 @@
 /** Turns the answer of POST /v2/explain into what people read: requirements, how near each came, and changes. */
 
-import { keyOf, readCheck, writeObject, writeSubject, writeWarrant, type Warrant, type WarrantKey } from "./names";
+import { keyOf, readCheck, writeWarrant, type Warrant, type WarrantKey } from "./names";
+import { showObject, showRelation, showSubject, showText, showWarrant } from "./openfga_names";
 import { OPERATORS, type Operator } from "./operators";
 
 export type Truth = boolean | "unknown";
@@ -184,7 +185,7 @@ function describeAllOf(node: Node, relation: string, explanation: Explanation): 
     if (child.holds === true) {
       const links = listReasons(child);
       if (links.length > 0) {
-        const sentence = `${saySentence(child, "is")}, as ${relation} requires.`;
+        const sentence = `${saySentence(child, "is")}, as ${showRelation(relation)} requires.`;
         requirements.push({ kind: "met", sentence, links, branches: [], hidden: 0 });
       }
     } else if (requiredBy(child) === "none") {
@@ -201,14 +202,14 @@ function describeExclusions(node: Node, relation: string): Requirement[] {
     child.holds === true
       ? {
           kind: "excluded",
-          sentence: `${saySentence(child, "is")}, which rules out ${relation}.`,
+          sentence: `${saySentence(child, "is")}, which rules out ${showRelation(relation)}.`,
           links: listReasons(child),
           branches: [],
           hidden: 0,
         }
       : {
           kind: "undecided",
-          sentence: `It is unknown whether ${saySentence(child, "is")}, which would rule out ${relation}.`,
+          sentence: `It is unknown whether ${saySentence(child, "is")}, which would rule out ${showRelation(relation)}.`,
           links: [],
           branches: [],
           hidden: 0,
@@ -345,10 +346,10 @@ export function relationOf(node: Node): string {
 
 /** Returns a step in words: `user:kim is not viewer of document:roadmap`. */
 export function saySentence(node: Node, verb: string): string {
-  if (node.rule) return `the rule ${node.rule} ${verb === "is" ? "holds" : "does not hold"}`;
+  if (node.rule) return `the rule ${showText(node.rule)} ${verb === "is" ? "holds" : "does not hold"}`;
   const parts = node.check ? readCheck(node.check) : undefined;
   if (!parts) return node.check ?? "";
-  return `${writeSubject(parts.subject)} ${verb} ${sayRelation(parts.relation)} ${writeObject(parts)}`;
+  return `${showSubject(parts.subject)} ${verb} ${sayRelation(showRelation(parts.relation))} ${showObject(parts)}`;
 }
 
 /** Relations that are said of somebody like an adjective or a verb, such as `blocked` and `can-read`. */
@@ -365,17 +366,26 @@ export function choosePreposition(relation: string): "on" | "of" {
 
 export interface Change {
   verb: "delete" | "create" | "send";
+  /** What requests have. */
   what: string;
+  /** What OpenFGA calls it, if that differs. */
+  inOpenFga?: string;
 }
 
 export function listChanges(suggestion: Suggestion): Change[] {
   return [
-    ...suggestion.delete.map((one): Change => ({ verb: "delete", what: writeWithPolicy(one) })),
-    ...suggestion.create.map((one): Change => ({ verb: "create", what: writeWithPolicy(one) })),
+    ...suggestion.delete.map((one) => changeOf("delete", one)),
+    ...suggestion.create.map((one) => changeOf("create", one)),
     ...Object.entries(suggestion.context.example ?? {}).map(
       ([name, value]): Change => ({ verb: "send", what: `${name} = ${JSON.stringify(value)}` }),
     ),
   ];
+}
+
+function changeOf(verb: "delete" | "create", warrant: WarrantKey): Change {
+  const what = writeWithPolicy(warrant);
+  const shown = showWarrant(warrant) + (warrant.policy ? `[${showText(warrant.policy)}]` : "");
+  return shown === what ? { verb, what } : { verb, what, inOpenFga: shown };
 }
 
 export function writeWithPolicy(warrant: WarrantKey): string {

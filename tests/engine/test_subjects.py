@@ -55,7 +55,6 @@ PLACES = {
     "api/endpoints/events.py": "bodies have no relation in place of the empty text",
     "api/endpoints/query.py": "bodies have no relation in place of the empty text",
     "api/v1/query.py": "conditions have no relation in place of the empty text",
-    "cli/checks/reasons.py": "sentences of explanations name a userset by its relation",
     "engine/bitmaps/object_pages.py": "whether a row is explicit, for each row",
     "engine/cache/decision_cache.py": "no decision about a userset is cached: half a microsecond for each check",
     "engine/cache/entries.py": "what an entry leads to, for each row",

@@ -19,3 +19,10 @@ def write(openfga: OpenFga, *texts: str, **others: Any) -> httpx.Response:
 
 def delete(openfga: OpenFga, *texts: str, **others: Any) -> httpx.Response:
     return openfga.post("write", {"deletes": {"tuple_keys": [*map(key, texts)], **others}})
+
+
+def v2(openfga: OpenFga, method: str, path: str, **others: Any) -> Any:
+    """Sends a request of /v2 about the store, which must succeed."""
+    answer = openfga.client.request(method, f"/stores/{openfga.store_id}/v2/{path}", **others)
+    assert answer.status_code == 200, answer.text
+    return answer

@@ -1,12 +1,10 @@
 """One store, two doors (docs/openfga.md): what is written by OpenFGA's API is seen in /v2, and the reverse."""
 
-from typing import Any
-
 import pytest
 
 from tests.api.watching import watching
 from tests.openfga.conversation import OpenFga, model
-from tests.openfga.requests import delete, key, write
+from tests.openfga.requests import delete, key, v2, write
 from tests.openfga.team_files import TYPES
 from tests.scenario_files import warrant_body
 
@@ -20,12 +18,6 @@ def filled(openfga: OpenFga) -> OpenFga:
 
 def ask(openfga: OpenFga, text: str) -> bool:
     return bool(openfga.post("check", {"tuple_key": key(text)}).json()["allowed"])
-
-
-def v2(openfga: OpenFga, method: str, path: str, **others: Any) -> Any:
-    answer = openfga.client.request(method, f"/stores/{openfga.store_id}/v2/{path}", **others)
-    assert answer.status_code == 200, answer.text
-    return answer
 
 
 def check(openfga: OpenFga, written: str) -> bool:

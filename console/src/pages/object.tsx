@@ -4,6 +4,7 @@ import { onlyTypes, read } from "../api";
 import type { StoredObject } from "../completion";
 import { useLoaded } from "../loading";
 import { quoteObject, readObject, writeObject, type ObjectName, type Warrant } from "../names";
+import { showEntered } from "../openfga_names";
 import { Filters } from "../parts/filters";
 import { Icon } from "../parts/icons";
 import { classOfName } from "../parts/names";
@@ -58,7 +59,7 @@ export function ObjectPage() {
     <div key={name}>
       <div class="heading">
         <h1>
-          <span class={classOfName(name)}>{name}</span>
+          <span class={classOfName(name)}>{showEntered(name)}</span>
         </h1>
         <div class="actions">
           <Obstacle needs={WRITE} />

@@ -5,6 +5,7 @@ import { completeObject, completeRelation, completeSubject } from "../completion
 import { listRequirements, pathLinks, type Explanation, type Requirement, type Suggestion } from "../explanation";
 import { useLoaded, type Loaded } from "../loading";
 import { readObject, readSubject } from "../names";
+import { showEntered, showRelation } from "../openfga_names";
 import { CopyAs, describeService } from "../parts/copy_as";
 import { CompletedField } from "../parts/field";
 import { FirstSteps, noteFirstCheck } from "../parts/first_steps";
@@ -211,8 +212,8 @@ function Result({ loaded, onDone }: ResultProperties) {
       <div class={`verdict ${isAllowed ? "yes" : "no"}`}>
         <Mark tone={isAllowed ? "yes" : "no"}>{isAllowed ? "Allowed" : "Denied"}</Mark>
         <p>
-          <span class={classOfName(entered.subject)}>{entered.subject}</span> {isAllowed ? "has" : "does not have"} <b>{entered.relation}</b> on{" "}
-          <span class={classOfName(entered.object)}>{entered.object}</span>
+          <span class={classOfName(entered.subject)}>{showEntered(entered.subject)}</span> {isAllowed ? "has" : "does not have"} <b>{showRelation(entered.relation)}</b> on{" "}
+          <span class={classOfName(entered.object)}>{showEntered(entered.object)}</span>
           {entered.context && (
             <>
               {" "}

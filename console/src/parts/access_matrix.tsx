@@ -1,6 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { countCells, filterLines, groupByReason, type Matrix, type MatrixLine } from "../access_matrix";
 import { writeObject } from "../names";
+import { showDistinctRelation, showRelation, showType } from "../openfga_names";
 import { link } from "../route";
 import { ExportTable } from "./export_table";
 import { ObjectLink, WarrantWords } from "./names";
@@ -30,14 +31,14 @@ export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties
   return (
     <section class="matrix">
       <div class="heading">
-        {!about.areSubjects && <h2>{matrix.objectType}</h2>}
+        {!about.areSubjects && <h2>{showType(matrix.objectType)}</h2>}
         <p class="hint">
           {lines.length === matrix.lines.length ? lines.length : `${lines.length} of ${matrix.lines.length}`}{" "}
           {about.areSubjects ? "with access" : "that it has access to"}
         </p>
         {matrix.folded.length > 0 && (
           <button type="button" class="linklike" aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
-            {isUnfolded ? "Fewer relations" : `${matrix.folded.length} more: ${matrix.folded.join(", ")}`}
+            {isUnfolded ? "Fewer relations" : `${matrix.folded.length} more: ${matrix.folded.map(showDistinctRelation).join(", ")}`}
           </button>
         )}
       </div>
@@ -47,8 +48,8 @@ export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties
             <tr>
               <th scope="col">{about.areSubjects ? "Subject" : "Object"}</th>
               {relations.map((relation) => (
-                <th scope="col" key={relation} data-text={relation}>
-                  {relation} <span class="count">{countCells(lines, relation)}</span>
+                <th scope="col" key={relation} data-text={showDistinctRelation(relation)}>
+                  {showDistinctRelation(relation)} <span class="count">{countCells(lines, relation)}</span>
                 </th>
               ))}
             </tr>
@@ -88,7 +89,7 @@ function Lines({ lines, relations, ...about }: LinesProperties) {
         <tr key={line.name}>
           <th scope="row">
             <ObjectLink object={line.row} />
-            {line.row.subjectRelation && `#${line.row.subjectRelation}`}
+            {line.row.subjectRelation && `#${showRelation(line.row.subjectRelation)}`}
           </th>
           {relations.map((relation) => (
             <td key={relation} data-text={describeCell(line.cells.get(relation))}>

@@ -2,6 +2,7 @@ import { read } from "../api";
 import type { Proposal } from "../explanation";
 import { useLoaded } from "../loading";
 import { writeObject, writeSubject, type ObjectName, type Subject } from "../names";
+import { showDistinctRelation, showObject, showSubject } from "../openfga_names";
 import type { Page } from "../schema";
 import { Icon } from "./icons";
 import { Busy, Fault } from "./notice";
@@ -69,8 +70,8 @@ export function AccessRows({ rows }: { rows: AccessChange[] }) {
             {row.change}
           </span>
           <span>
-            <span class="name">{writeSubject(row.subject)}</span> <b>{row.relation}</b> on{" "}
-            <span class="name">{writeObject(row)}</span>
+            <span class="name">{showSubject(row.subject)}</span> <b>{showDistinctRelation(row.relation)}</b> on{" "}
+            <span class="name">{showObject(row)}</span>
             {row.conditional && <span class="hint"> if the context allows it</span>}
           </span>
         </li>

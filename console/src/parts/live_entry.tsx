@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { AccessEntry, AccessRow, Cause, CauseRow, LiveEntry, RevisionEntry } from "../live";
 import { showMoment, writeObject, writeSubject } from "../names";
+import { showDistinctRelation } from "../openfga_names";
 import { link } from "../route";
 import { ChangeLines } from "./change_line";
 import { Gained } from "./gained";
@@ -75,7 +76,7 @@ function AccessLine({ row, at }: { row: AccessRow; at: string }) {
         {row.isGained ? "gained" : "lost"}
       </span>
       <div>
-        <SubjectLink subject={row.subject} /> <b>{row.relation}</b> on <ObjectLink object={row} />
+        <SubjectLink subject={row.subject} /> <b>{showDistinctRelation(row.relation)}</b> on <ObjectLink object={row} />
         {row.conditional && <span class="hint"> if the context allows it</span>}{" "}
         {!isWildcard && (
           <a href={link("why", { ...check, at })}>

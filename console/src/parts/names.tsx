@@ -1,5 +1,6 @@
 import { choosePreposition } from "../explanation";
-import { writeObject, writeSubject, type ObjectName, type Subject, type WarrantKey } from "../names";
+import { writeObject, type ObjectName, type Subject, type WarrantKey } from "../names";
+import { showObject, showRelation, showSubject, showText } from "../openfga_names";
 import { link } from "../route";
 
 /** A name of more characters than this may be broken anywhere; a shorter one is kept whole in a table. */
@@ -12,10 +13,10 @@ export function classOfName(name: string): string {
 
 /** Shows an object as a link to its page. */
 export function ObjectLink({ object }: { object: ObjectName }) {
-  const name = writeObject(object);
+  const name = showObject(object);
   if (object.objectId === "*") return <span class={classOfName(name)}>{name}</span>;
   return (
-    <a class={classOfName(name)} href={link("object", { name })}>
+    <a class={classOfName(name)} href={link("object", { name: writeObject(object) })}>
       {name}
     </a>
   );
@@ -23,7 +24,7 @@ export function ObjectLink({ object }: { object: ObjectName }) {
 
 export function SubjectLink({ subject }: { subject: Subject }) {
   if (!subject.relation) return <ObjectLink object={subject} />;
-  const name = writeSubject(subject);
+  const name = showSubject(subject);
   if (subject.objectId === "*") return <span class={classOfName(name)}>{name}</span>;
   return (
     <a class={classOfName(name)} href={link("object", { name: writeObject(subject) })}>
@@ -36,12 +37,12 @@ export function SubjectLink({ subject }: { subject: Subject }) {
 export function WarrantWords({ warrant }: { warrant: WarrantKey }) {
   return (
     <span class="words">
-      <SubjectLink subject={warrant.subject} /> is <b>{warrant.relation}</b>{" "}
-      {choosePreposition(warrant.relation)} <ObjectLink object={warrant} />
+      <SubjectLink subject={warrant.subject} /> is <b>{showRelation(warrant.relation)}</b>{" "}
+      {choosePreposition(showRelation(warrant.relation))} <ObjectLink object={warrant} />
       {warrant.policy && (
         <>
           {" "}
-          if <code>{warrant.policy}</code>
+          if <code>{showText(warrant.policy)}</code>
         </>
       )}
     </span>

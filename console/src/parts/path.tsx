@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { choosePreposition, type Link } from "../explanation";
-import { writeObject, writeSubject } from "../names";
+import { writeObject } from "../names";
+import { showRelation, showSubject, showText } from "../openfga_names";
 import { Icon } from "./icons";
 import { ObjectLink, SubjectLink } from "./names";
 
@@ -47,14 +48,14 @@ function Step({ link, before }: { link: Link; before?: Link }) {
           <SubjectLink subject={warrant.subject} />
         </span>
       )}
-      {isJoined && warrant.subject.relation && <span class="sr">{writeSubject(warrant.subject)} </span>}
+      {isJoined && warrant.subject.relation && <span class="sr">{showSubject(warrant.subject)} </span>}
       <span class="edge">
         {state !== "counts" && <Icon name="no" />}
         <span>
           {isNot ? "is not " : "is "}
-          <b>{warrant.relation}</b> {choosePreposition(warrant.relation)}
+          <b>{showRelation(warrant.relation)}</b> {choosePreposition(showRelation(warrant.relation))}
         </span>
-        {condition && <span class="condition">{condition}</span>}
+        {condition && <span class="condition">{showText(condition)}</span>}
       </span>
       <span class="node">
         <ObjectLink object={warrant} />

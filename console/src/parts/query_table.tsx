@@ -1,4 +1,5 @@
 import { writeObject } from "../names";
+import { showDistinctRelation, showRelation } from "../openfga_names";
 import { writeRow, type QueryRow } from "../query_row";
 import { link } from "../route";
 import { ObjectLink, WarrantWords } from "./names";
@@ -29,10 +30,10 @@ export function QueryTable({ rows, fixed, areSubjects, context, readLines }: Pro
         <tr key={`${writeRow(row)}#${row.relation}`}>
           <td>
             <ObjectLink object={row} />
-            {row.subjectRelation && `#${row.subjectRelation}`}
+            {row.subjectRelation && `#${showRelation(row.subjectRelation)}`}
           </td>
           <td>
-            <b>{row.relation}</b>
+            <b>{showDistinctRelation(row.relation)}</b>
           </td>
           <td>{row.isImplicit ? "by rules" : "by warrant"}</td>
           <td>{row.warrant ? <WarrantWords warrant={row.warrant} /> : "nothing excludes it"}</td>

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { write } from "../api";
 import { describeEffects, hasExample, listChanges, proposalOf, writeWithPolicy, type Suggestion } from "../explanation";
+import { showCheck, showText } from "../openfga_names";
 import { asOf } from "../route";
 import { Confirm } from "./confirm";
 import { Effect } from "./effect";
@@ -64,10 +65,16 @@ export function SuggestionCard({ suggestion, check, isFirst, onDone, onContext }
             {changes.map((change) => (
               <li key={change.verb + change.what}>
                 <span class={`verb ${change.verb}`}>{change.verb}</span> <code>{change.what}</code>
+                {change.inOpenFga && (
+                  <span class="hint">
+                    {" "}
+                    in OpenFGA: <code>{change.inOpenFga}</code>
+                  </span>
+                )}
               </li>
             ))}
           </ul>
-          {suggestion.note && <p class="hint">{capitalize(suggestion.note)}.</p>}
+          {suggestion.note && <p class="hint">{capitalize(showText(suggestion.note))}.</p>}
           {isWrite && <p class={suggestion.effects.lost > 0 ? "hint effects harm" : "hint effects"}>{describeEffects(suggestion)}</p>}
         </div>
         {!isFirst && actions}
@@ -89,7 +96,7 @@ export function SuggestionCard({ suggestion, check, isFirst, onDone, onContext }
             ))}
           </ul>
           <p>
-            It allows <code>{check}</code>.
+            It allows <code>{showCheck(check)}</code>.
           </p>
           <Effect proposal={proposal} suggestedFor={check} />
         </Confirm>

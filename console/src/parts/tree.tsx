@@ -1,5 +1,6 @@
 import { describePolicy, type Node, type Truth } from "../explanation";
-import { readCheck, writeObject, writeSubject } from "../names";
+import { readCheck } from "../names";
+import { showDistinctRelation, showObject, showSubject, showText } from "../openfga_names";
 import { OPERATORS } from "../operators";
 import { Mark, type Tone } from "./icons";
 import { WarrantWords } from "./names";
@@ -62,18 +63,18 @@ function StepText({ node }: { node: Node }) {
       <Mark tone={tone}>{WORDS[tone]}</Mark>{" "}
       {check ? (
         <span>
-          <span class="name">{writeSubject(check.subject)}</span> <b>{check.relation}</b> on{" "}
-          <span class="name">{writeObject(check)}</span>
+          <span class="name">{showSubject(check.subject)}</span> <b>{showDistinctRelation(check.relation)}</b> on{" "}
+          <span class="name">{showObject(check)}</span>
         </span>
       ) : (
-        <span class="rule">{describeRule(node.rule) ?? node.check}</span>
+        <span class="rule">{showText(describeRule(node.rule) ?? node.check ?? "")}</span>
       )}
       {node.via && (
         <span class="via">
           by <WarrantWords warrant={{ ...node.via, policy: undefined }} />
         </span>
       )}
-      {node.policy && <span class="via">{describePolicy(node.policy)}</span>}
+      {node.policy && <span class="via">{showText(describePolicy(node.policy))}</span>}
       {node.outOfForce === "expired" && <span class="via">expired at {node.via?.expiresAt}</span>}
       {node.outOfForce === "notStarted" && <span class="via">starts at {node.via?.startsAt}</span>}
       {node.loop && <span class="via">depends on itself</span>}

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { writeObject, writeWarrant, type Warrant } from "../names";
+import { showRelation, showText, showWarrant } from "../openfga_names";
 import { link } from "../route";
 import { ObjectLink, SubjectLink } from "./names";
 import type { ReadLines } from "./export_table";
@@ -30,7 +31,7 @@ export function WarrantTable({ warrants, onDone, readLines }: Properties) {
               <SubjectLink subject={warrant.subject} />
             </td>
             <td>
-              <b>{warrant.relation}</b>
+              <b>{showRelation(warrant.relation)}</b>
             </td>
             <td>
               <ObjectLink object={warrant} />
@@ -48,11 +49,11 @@ export function WarrantTable({ warrants, onDone, readLines }: Properties) {
                     object: writeObject(warrant),
                   })}
                 >
-                  Why<span class="sr"> {writeWarrant(warrant)}</span>
+                  Why<span class="sr"> {showWarrant(warrant)}</span>
                 </a>
               )}
               <ChangeButton needs={{ scope: "write" }} class="quiet" onClick={() => setDeleted(warrant)}>
-                Delete…<span class="sr"> {writeWarrant(warrant)}</span>
+                Delete…<span class="sr"> {showWarrant(warrant)}</span>
               </ChangeButton>
             </td>
           </tr>
@@ -66,7 +67,7 @@ export function WarrantTable({ warrants, onDone, readLines }: Properties) {
 function Conditions({ warrant }: { warrant: Warrant }) {
   return (
     <>
-      {warrant.policy && <code>{warrant.policy}</code>}
+      {warrant.policy && <code>{showText(warrant.policy)}</code>}
       {warrant.startsAt && (
         <span class="hint">
           from <Time time={warrant.startsAt} />{" "}

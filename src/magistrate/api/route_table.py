@@ -27,6 +27,7 @@ from magistrate.api.endpoints import (
     writes,
 )
 from magistrate.api.endpoints.models import ModelTestBody
+from magistrate.api.endpoints.openfga_names import with_openfga_names
 from magistrate.api.endpoints.query import TOTAL
 from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.http.event_frames import MEDIA_TYPES
@@ -297,7 +298,7 @@ V2_ROUTES: tuple[Route, ...] = (
         list_types=list_in_body("object_type"),
     ),
     _read(
-        "GET", "/v2/objects", objects.list_page, "List objects",
+        "GET", "/v2/objects", with_openfga_names(objects.list_page), "List objects",
         parameters=_OBJECT_LIST, list_types=list_in_parameter("objectType"),
     ),
     _write(
@@ -324,7 +325,7 @@ V2_ROUTES: tuple[Route, ...] = (
         list_types=list_in_body("object_type"),
     ),
     _read(
-        "GET", "/v2/warrants", warrants.list_page, "List warrants",
+        "GET", "/v2/warrants", with_openfga_names(warrants.list_page), "List warrants",
         parameters=_WARRANT_LIST, list_types=list_in_parameter("objectType"),
     ),
     _write(
@@ -341,13 +342,17 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     _check("/v2/check", summary="Check whether subjects have relations on objects"),
     _check("/v2/authorize", summary="The same as /v2/check"),
-    _read("POST", "/v2/explain", explain.answer_explain, "Explain why a check is allowed or denied"),
+    _read(
+        "POST", "/v2/explain", with_openfga_names(explain.answer_explain), "Explain why a check is allowed or denied"
+    ),
     _query(
-        "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",
+        "GET", "/v2/query", with_openfga_names(query.list_page),
+        "Find objects a subject has relations on, or subjects that have them",
         parameters=_QUERY_LIST, is_fast=True, list_types=list_in_query,
     ),
     _query(
-        "POST", "/v2/query", query.list_page_of_body, "The same, with the parameters as members of the body",
+        "POST", "/v2/query", with_openfga_names(query.list_page_of_body),
+        "The same, with the parameters as members of the body",
         list_types=list_in_query_body,
     ),
     _saved(
@@ -365,11 +370,13 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     _save("DELETE", "/v2/saved-queries/{id}", saved_queries.delete, "Delete a saved query"),
     _read(
-        "GET", "/v2/difference", difference.list_page, "List the access that was gained and lost between two revisions",
+        "GET", "/v2/difference", with_openfga_names(difference.list_page),
+        "List the access that was gained and lost between two revisions",
         parameters=_DIFFERENCE_LIST, reads_past=True,
     ),
     _read(
-        "POST", "/v2/difference", difference.list_page_of_proposal, "List the access that a proposal would change",
+        "POST", "/v2/difference", with_openfga_names(difference.list_page_of_proposal),
+        "List the access that a proposal would change",
         not_found=True,
     ),
     Route(
@@ -381,7 +388,8 @@ V2_ROUTES: tuple[Route, ...] = (
         parameters=_RESOURCE_EVENT_LIST, reads_past=True, list_types=list_in_resource_events,
     ),
     _record(
-        "GET", "/v2/access-events", events.list_access_events, "List what was granted, revoked, allowed and denied",
+        "GET", "/v2/access-events", with_openfga_names(events.list_access_events),
+        "List what was granted, revoked, allowed and denied",
         parameters=_ACCESS_EVENT_LIST, reads_past=True, list_types=list_in_parameter("objectType"),
     ),
     _record(

@@ -7,6 +7,7 @@ import msgspec
 
 from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.objects import TypeText
+from magistrate.api.endpoints.openfga_names import Named
 from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.endpoints.warrant_bodies import DOCUMENTED_LIMIT, validate_contextual_warrants
 from magistrate.api.endpoints.warrants import (
@@ -111,7 +112,8 @@ class SuggestionAnswer(msgspec.Struct, rename="camel"):
 
 class ExplainAnswer(msgspec.Struct, rename="camel", kw_only=True):
     """Represents an explanation. It has `path`, the warrants from the subject to the object, if the check is allowed,
-    and `wouldAllow` if it is denied. `complete` is false if there may be other suggestions."""
+    and `wouldAllow` if it is denied. `complete` is false if there may be other suggestions. `names` is there if it has
+    names that OpenFGA's API writes otherwise."""
 
     decision: Literal["allowed", "denied"]
     check: str
@@ -120,6 +122,7 @@ class ExplainAnswer(msgspec.Struct, rename="camel", kw_only=True):
     would_allow: list[SuggestionAnswer] | msgspec.UnsetType = msgspec.UNSET
     unknown: list[str]
     complete: bool | msgspec.UnsetType = msgspec.UNSET
+    names: Named = msgspec.UNSET
 
 
 async def answer_explain(call: Call[ExplainBody]) -> Answer[ExplainAnswer]:

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from magistrate.api.calls import Answer, Call, Handler, answer_call
+from magistrate.api.endpoints.openfga_names import Named
 from magistrate.operations.paging import Page
 from magistrate.operations.scheduling import checkpoint
 
@@ -17,11 +18,13 @@ ROWS_AT_ONCE = 200
 
 
 class ListAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True):
-    """Represents a page. A cursor is omitted when nothing precedes or follows."""
+    """Represents a page. A cursor is omitted when nothing precedes or follows, and `names` unless the rows have names
+    that OpenFGA's API writes otherwise."""
 
     results: list[A]
     prev_cursor: str | None = None
     next_cursor: str | None = None
+    names: Named = msgspec.UNSET
 
 
 def read_page_members(body: msgspec.Struct) -> dict[str, str]:

@@ -157,7 +157,8 @@ def _build_answer(
     page: Snapshot[Page[StoredRow]], rendered: ListAnswer[QueryRowAnswer], requested: RequestedPage
 ) -> Answer[QueryAnswer]:
     total = page.value.total if requested.is_counted else None
-    return Answer(QueryAnswer(rendered.results, rendered.prev_cursor, rendered.next_cursor, total), page.revision)
+    shown = QueryAnswer(rendered.results, rendered.prev_cursor, rendered.next_cursor, total=total)
+    return Answer(shown, page.revision)
 
 
 def _collect_names(parsed: Query) -> Iterator[UsedName]:

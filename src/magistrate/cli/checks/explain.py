@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.checks.check import DENIED
+from magistrate.cli.checks.foreign_names import show_names
 from magistrate.cli.checks.reasons import describe_limit, describe_policy, describe_suggestions
 from magistrate.cli.completion import complete_objects
 from magistrate.cli.input import (
@@ -69,7 +70,8 @@ def explain(
 def print_explanation(answer: dict[str, Any]) -> None:
     colour = "green" if answer["decision"] == "allowed" else "red"
     echo_coloured(answer["decision"], colour, "")
-    for line in (*map(printable, answer["unknown"]), *_draw_tree(answer["because"]), *describe_suggestions(answer)):
+    tree = _draw_tree(show_names(answer)["because"])
+    for line in (*map(printable, answer["unknown"]), *tree, *describe_suggestions(answer)):
         echo("  " + line)
 
 

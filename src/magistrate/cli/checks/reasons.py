@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from magistrate.cli.input import find_operator, read_warrant_names
+from magistrate.cli.checks.foreign_names import Names, describe_in_openfga, show_names, show_text, split_check
+from magistrate.cli.input import find_operator
 from magistrate.cli.output import align_columns, render_object, render_subject, render_warrant
 from magistrate.engine.nesting import fold
 from magistrate.terminal import printable
@@ -28,23 +29,27 @@ MAX_SUGGESTIONS = 5
 def describe_denial(answer: dict[str, Any]) -> Iterator[str]:
     """Yields lines: the names that are not defined, the closest that the check comes to being allowed, and what would
     allow it."""
+    shown = show_names(answer)
     yield from map(printable, answer["unknown"])
-    yield from _describe_failure(answer["because"], answer["wouldAllow"])
+    yield from _describe_failure(shown["because"], shown["wouldAllow"])
     yield from describe_suggestions(answer, MAX_SUGGESTIONS)
     if len(answer["wouldAllow"]) > MAX_SUGGESTIONS:
         yield f"`magistrate explain` shows {len(answer['wouldAllow']) - MAX_SUGGESTIONS} more"
 
 
 def describe_suggestions(answer: dict[str, Any], most: int | None = None) -> Iterator[str]:
-    suggestions = answer.get("wouldAllow", [])
+    """Yields lines on the changes, with the names that requests have, and those of OpenFGA beside them."""
+    suggestions, names = answer.get("wouldAllow", []), answer.get("names", {})
     if suggestions:
         yield "any one of these would allow it:" if len(suggestions) > 1 else "this would allow it:"
     for suggestion in suggestions[:most]:
-        changes = list(_list_changes(suggestion))
-        for place, (verb, what) in enumerate(changes):
+        changes = list(_list_changes(suggestion, names))
+        for place, (verb, what, foreign) in enumerate(changes):
             joined = f"  and {verb}" if place else verb.ljust(6)
             is_last = place == len(changes) - 1
-            notes = [suggestion["note"], _describe_effects(suggestion)] if is_last else []
+            notes = [foreign]
+            if is_last:
+                notes += [show_text(suggestion["note"], names), _describe_effects(suggestion)]
             note = f"  ({'; '.join(filter(None, notes))})" if any(notes) else ""
             yield f"  {joined}  {printable(what + note)}"
     if answer.get("complete") is False:
@@ -95,13 +100,13 @@ def describe_limit(node: Node) -> str:
     return f"(expired at {warrant['expiresAt']})" if is_expired else f"(starts at {warrant['startsAt']})"
 
 
-def _list_changes(suggestion: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for warrant in suggestion["delete"]:
-        yield "delete", render_warrant(warrant)
-    for warrant in suggestion["create"]:
-        yield "create", render_warrant(warrant)
+def _list_changes(suggestion: Suggestion, names: Names) -> Iterator[tuple[str, str, str]]:
+    """Yields each change: what is done, to what, and what OpenFGA calls that if it has another name for it."""
+    for verb in ("delete", "create"):
+        for warrant in suggestion[verb]:
+            yield verb, render_warrant(warrant), describe_in_openfga(warrant, names)
     for name, value in suggestion["context"].get("example", {}).items():
-        yield "send", f"{name}:={json.dumps(value)}" if not isinstance(value, str) else f"{name}={value}"
+        yield "send", f"{name}:={json.dumps(value)}" if not isinstance(value, str) else f"{name}={value}", ""
 
 
 def _list_wanted(suggestions: Sequence[Suggestion]) -> list[str]:
@@ -245,10 +250,8 @@ def _step_of(node: Node) -> list[str]:
 
 
 def _describe_lack(node: Node) -> list[str]:
-    names = read_warrant_names(node["check"]).names
-    group = f"#{names.subject_relation}" if names.subject_relation else ""
-    subject = f"{names.subject_type}:{names.subject_id}{group}"
-    return [subject, f"is not {say_relation(names.relation)}", f"{names.object_type}:{names.object_id}", ""]
+    check = split_check(node["check"])
+    return [check.subject, f"is not {say_relation(check.relation)}", check.object, ""]
 
 
 def _sentence(node: Node, verb: str = "is") -> str:
@@ -260,7 +263,7 @@ def _sentence(node: Node, verb: str = "is") -> str:
 
 
 def _relation(node: Node) -> str:
-    return "" if "rule" in node else read_warrant_names(node["check"]).names.relation
+    return "" if "rule" in node else split_check(node["check"]).relation
 
 
 def _indent(steps: Steps) -> Iterator[str]:

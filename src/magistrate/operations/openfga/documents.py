@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from operator import attrgetter
 from typing import NamedTuple
 
 from cachetools import LRUCache
 
 from magistrate.engine.byte_sizes import CacheBytes
+from magistrate.engine.importers.names import DIRECT
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import AllowedType, ObjectType
 from magistrate.engine.names import PolicyName, Revision, TypeName
@@ -174,6 +175,40 @@ class OpenFgaModels:
         self.kept = kept
         self._owner = next(_OWNERS)
         self.newest: NewestDocument | None = None
+        self._none_at: Revision | None = None
+        """Is the revision of a model of the store at which it has no authorization model."""
+        self._examined: Revision | None = None
+        self._may_have_tuples = False
+
+    @property
+    def may_have_tuples(self) -> bool:
+        """Returns whether the model of the store, or a warrant that it does not allow, has relations that are named
+        like those in which tuples are stored; False while no model is known."""
+        of_store = self._models.known
+        if of_store is None:
+            return False
+        if of_store.revision != self._examined:
+            self._examined = of_store.revision
+            relations = chain(
+                (relation for of_type in of_store.types.values() for relation in of_type.relations),
+                (pattern.relation for pattern in of_store.orphaned),
+            )
+            self._may_have_tuples = any(relation.startswith(DIRECT) for relation in relations)
+        return self._may_have_tuples
+
+    async def find_known(self) -> CompiledDocument | None:
+        """Returns the newest model at a revision that checks know, None if the store has none. Takes a statement only
+        if the model of the store has changed."""
+        current, of_store = self.current, await self._models.get_known()
+        if current is not None:
+            return current.compiled
+        if of_store.revision == self._none_at:
+            return None
+        try:
+            return (await self.find_newest()).compiled
+        except OpenFgaRefusal:
+            self._none_at = of_store.revision
+            return None
 
     async def find(self, model_id: str) -> CompiledDocument:
         """Returns the model with this id. Raises OpenFgaRefusal if the store has none."""
