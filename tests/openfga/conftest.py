@@ -4,6 +4,7 @@ import pytest
 
 from tests.api.conftest import client as client
 from tests.api.conftest import shared_client as shared_client
+from tests.api.conftest import started_services as started_services
 from tests.openfga.conversation import OpenFga
 from tests.running import Client
 
