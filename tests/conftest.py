@@ -77,9 +77,8 @@ LONG_FILES = (
 began one of them last would keep the others waiting."""
 
 STORES = ("sqlite", "postgres")
-POSTGRES_NIGHTLY = pytest.mark.parametrize(
-    "database_url", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True
-)
+POSTGRES_AT_NIGHT = ("sqlite", pytest.param("postgres", marks=pytest.mark.nightly))
+POSTGRES_NIGHTLY = pytest.mark.parametrize("database_url", POSTGRES_AT_NIGHT, indirect=True)
 """Is for tests that take seconds and are about something other than the store."""
 THRESHOLDS = gc.get_threshold()
 

@@ -21,7 +21,7 @@ from magistrate.api.route import Route
 from magistrate.api.route_table import ROUTES
 from tests.api.recorded_events import decisions
 from tests.api.store_places import PlacedRequest, fill, list_requests
-from tests.conftest import STORES, new_database_url
+from tests.conftest import POSTGRES_AT_NIGHT, STORES, new_database_url
 from tests.databases import Dump, dump_store
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
@@ -35,9 +35,7 @@ ROUTES_BY_OTHER_NAMES = [
 ]
 """Reach the statements that routes of v2 and those of users reach."""
 ROUTES_OF_STATEMENTS = [route for route in ROUTES if route not in ROUTES_BY_OTHER_NAMES]
-POSTGRES_NIGHTLY = pytest.mark.parametrize(
-    "stores", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True
-)
+POSTGRES_NIGHTLY = pytest.mark.parametrize("stores", POSTGRES_AT_NIGHT, indirect=True)
 NOT_FOUND_ALIKE = ("Service-Token", "Warrant-Token", "Content-Type", "Allow", "Location", "WWW-Authenticate")
 
 

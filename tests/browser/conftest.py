@@ -15,7 +15,7 @@ from tests.browser import node_tools
 from tests.browser.chromium import MISSING, find_chromium, fresh_page, running_browser
 from tests.browser.console_pages import Console
 from tests.browser.console_places import load_example
-from tests.conftest import STORES, new_database_url
+from tests.conftest import POSTGRES_AT_NIGHT, new_database_url
 from tests.running import Client, running_service, settings_for
 
 
@@ -35,9 +35,9 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
         yield page
 
 
-@pytest.fixture(scope="module", params=STORES)
+@pytest.fixture(scope="module", params=POSTGRES_AT_NIGHT)
 def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """A client of a service with the example, on each store in turn."""
+    """A client of a service with the example, on each store in turn at night: the console is a client of the API."""
     url = new_database_url(request.param, tmp_path_factory.mktemp("stored"), request)
     with running_service(settings_for(url)) as service, Client(service) as client:
         load_example(client)
