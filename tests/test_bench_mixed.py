@@ -55,6 +55,18 @@ def test_a_server_that_runs_already_is_filled_through_its_api(
     assert "| stale answers, theirs | 0 | 0 in 4 pairs |  |" in printed
 
 
+def test_our_own_api_of_openfga_is_measured_as_any_other_server(
+    client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = str(client.base_url).rstrip("/")
+
+    run("--stores", "", "--openfga", url, "--key", KEY, "--name", "own")
+
+    printed = capsys.readouterr().out
+    assert "| drive, 1,000, own: check |" in printed
+    assert "| drive, 1,000, own: list |" in printed
+
+
 def test_openfga_is_measured_with_the_same_answers(capsys: pytest.CaptureFixture[str]) -> None:
     with stub_server(SmallOpenFga().answer) as stub:
         run("--stores", "", "--openfga", stub.url, "--name", "small")

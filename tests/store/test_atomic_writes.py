@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from magistrate.engine.names import ObjectId, Revision, TypeName
@@ -91,6 +92,36 @@ async def test_what_is_stored_already_is_unchanged(store: Store) -> None:
     written = await write(store, again)
 
     assert written.value == WriteCounts(created=2, deleted=0, unchanged=5)
+
+
+async def test_a_write_of_absent_warrants_alone_is_refused_for_the_first_that_exists(store: Store) -> None:
+    await put(store, "document:a#viewer@user:ann")
+    created = ["document:b#viewer@user:ann", "document:a#viewer@user:ann", "document:c#viewer@user:ann"]
+
+    with pytest.raises(PreconditionFailed) as refused:
+        await write(store, AtomicWrite(warrants=[*map(new, created)], creates_only_absent=True))
+
+    assert refused.value.index == 1
+    assert "the warrant document:a#viewer@user:ann exists" in refused.value.message
+    assert await relation_results(store) == ["document:a#viewer@user:ann"]
+
+
+async def test_warrants_that_have_expired_another_policy_or_are_deleted_before_are_absent(store: Store) -> None:
+    await put(store, "document:a#viewer@user:ann", "document:b#viewer@user:ann[x == 1]")
+    expired = msgspec.structs.replace(new("document:c#viewer@user:ann"), expires_at=NOW + 1)
+    await store.put_warrants([expired], anything_goes, stamp(NOW))
+    created = ["document:a#viewer@user:ann", "document:b#viewer@user:ann", "document:c#viewer@user:ann"]
+
+    written = await write(
+        store,
+        AtomicWrite(
+            warrants_to_delete=[new("document:a#viewer@user:ann")],
+            warrants=[*map(new, created)],
+            creates_only_absent=True,
+        ),
+    )
+
+    assert written.value == WriteCounts(created=3, deleted=1, unchanged=0)
 
 
 HOLD = [

@@ -61,7 +61,7 @@ async def write(call: Call[OpenFgaWriteBody]) -> Answer[dict[str, str]]:
     try:
         written = await _write(call, batch)
     except PreconditionFailed as error:
-        key = _render(writes[error.index % len(writes)])
+        key = _render(writes[error.index])
         if on_duplicate == IGNORE:
             raise Conflict(f"{key} exists with another condition or context") from None
         raise OpenFgaRefusal(FAILED, f"{key} exists already") from None
@@ -79,22 +79,20 @@ def _build_batch(
     on_duplicate: str,
     on_missing: str,
 ) -> AtomicWrite:
-    """Returns what is written. Its preconditions are those of each tuple to be written, once or twice in their order.
+    """Returns what is written. If it has preconditions, they are those of each tuple to be written, in their order.
     Raises OpenFgaRefusal."""
     written = (body.writes.tuple_keys or ()) if body.writes is not None else ()
     created = [
         read_named_tuple(key, tuple_body.condition, document) for key, tuple_body in zip(writes, written, strict=True)
     ]
-    required = [Precondition(warrant, is_absent=True) for warrant in created] if on_duplicate == ERROR else []
-    if document.conditions:
-        required += [Precondition(OtherPolicies(warrant)) for warrant in created]
     return AtomicWrite(
-        required,
+        [Precondition(OtherPolicies(warrant)) for warrant in created] if document.conditions else (),
         [NewWarrant(*name_stored(key)) for key in deletes],
         warrants=created,
         ignores_missing=on_missing == IGNORE,
         # Tuples of an earlier model may have conditions. Where missing ones are an error, another attempt finds them.
         deletes_any_policy=bool(document.conditions or (deletes and on_missing == IGNORE)),
+        creates_only_absent=on_duplicate == ERROR,
     )
 
 

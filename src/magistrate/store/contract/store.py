@@ -104,7 +104,8 @@ class OtherPolicies:
 class AtomicWrite:
     """Holds what one write requires, deletes and creates. Warrants to be deleted that do not exist are an error, unless
     it `ignores_missing`. With `deletes_any_policy`, those are deleted that have the same names, whatever their policies
-    are."""
+    are. With `creates_only_absent`, a warrant to be created that exists once the others are deleted is a precondition
+    that does not hold, of its place among them; that takes no lookup of its own."""
 
     preconditions: Sequence[Precondition] = ()
     warrants_to_delete: Sequence[NewWarrant] = ()
@@ -113,6 +114,7 @@ class AtomicWrite:
     warrants: Sequence[NewWarrant] = ()
     ignores_missing: bool = False
     deletes_any_policy: bool = False
+    creates_only_absent: bool = False
 
 
 class WriteCounts(msgspec.Struct, frozen=True):

@@ -172,7 +172,9 @@ def write_atomically(
         effects = yield from end_named(to_delete, stamp, revision, batch.ignores_missing)
         effects += yield from end_objects(batch.objects_to_delete, stamp.at, revision)
         _, objects = yield from put_all(batch.objects, stamp, revision)
-        _, warrants = yield from insert_all(batch.warrants, validate, stamp, revision)
+        _, warrants = yield from insert_all(
+            batch.warrants, validate, stamp, revision, only_absent=batch.creates_only_absent
+        )
         counts = _count(batch, objects, warrants)
         return WriteOutcome((counts,), [*effects, *objects, *warrants])
 

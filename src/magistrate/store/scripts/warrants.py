@@ -14,7 +14,7 @@ import msgspec
 from magistrate.engine.names import WILDCARD, Revision
 from magistrate.engine.policy.policy import may_read_clock
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, policy_digest, warrant_names
-from magistrate.errors import NotFound
+from magistrate.errors import NotFound, PreconditionFailed
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import (
     FIRST_REPLACEMENT,
@@ -116,10 +116,11 @@ def put_warrants(
 
 
 def insert_all(
-    new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp, revision: Revision
+    new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp, revision: Revision, *, only_absent: bool = False
 ) -> Script[tuple[Mapping[Key, Row], list[Effect]]]:
     """Makes every warrant be stored with its time limits, and inserts the objects that are missing. Returns the row of
-    every warrant, and what was changed: warrants first."""
+    every warrant, and what was changed: warrants first. With `only_absent`, raises PreconditionFailed, with the place
+    in `new`, for the first that exists."""
     named = {warrant_key(warrant): warrant for warrant in new}
     patterns, objects = patterns_of(named), objects_of(named)
     # What is looked up for warrants that are stored already is rarely much, and one round trip is saved.
@@ -133,6 +134,8 @@ def insert_all(
     )
     validate({name: definition for name, definition, _ in types})
     stored = index_rows(WARRANTS, warrants)
+    if only_absent and stored:
+        _require_absent(new, stored, stamp.at)
     plan = _plan_writes(named, stored, stamp.at, revision)
     if len(plan.inserted) < len(named):
         patterns, objects = patterns_of(plan.inserted), objects_of(plan.inserted)
@@ -153,6 +156,13 @@ def insert_all(
         return stored, plan.effects
     _, created = yield from put(OBJECTS, missing, stamp, revision, fresh=missing)
     return stored, plan.effects + created
+
+
+def _require_absent(new: Sequence[NewWarrant], stored: Mapping[Key, Row], at: int) -> None:
+    for index, warrant in enumerate(new):
+        row = stored.get(key := warrant_key(warrant))
+        if row is not None and not has_expired(row, at):
+            raise PreconditionFailed(index, f"the warrant {render_key(key)} exists")
 
 
 def _end_rows(statement: str, values: Row, rows: Iterable[Row]) -> Execute:
