@@ -12,7 +12,8 @@ interface ObjectBody {
   meta?: unknown;
 }
 
-interface Line {
+/** Has what a line of a file says, and its number. */
+export interface Line {
   number: number;
   warrant?: Warrant;
   object?: ObjectBody;
@@ -53,7 +54,8 @@ function parse(text: string, line: number): unknown {
   }
 }
 
-function readWritten(content: string, line: number): Warrant {
+/** Returns the warrant of a written form, with its policy. Raises Refused with the line. */
+export function readWritten(content: string, line: number): Warrant {
   const [, key = content, policy] = POLICY.exec(content) ?? [];
   const warrant = readCheck(key);
   if (!warrant) throw refuse(line, "write a warrant like document:plan#viewer@user:ann, or as JSON");

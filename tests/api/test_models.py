@@ -2,6 +2,7 @@
 
 import json
 import re
+import textwrap
 from typing import Any
 
 import pytest
@@ -234,6 +235,74 @@ def test_a_schema_is_converted_and_its_origin_may_be_said(client: Client) -> Non
     )
     refused = client.post("/v2/model/convert", content=SPICEDB, params={"origin": "keto"}).json()
     assert (refused["parameter"], refused["message"]) == ("origin", "must be text, json, openfga, spicedb")
+
+
+STORE_FILE = f"""\
+name: documents
+model: |
+{textwrap.indent(OPENFGA.strip(), "  ")}
+tuples:
+  - {{user: "user:ann", relation: viewer, object: "Doc:plan"}}
+tests:
+  - check:
+      - {{user: "user:ann", object: "Doc:plan", assertions: {{canRead: true}}}}
+"""
+VALIDATION_FILE = """\
+schema: |
+  use expiration
+  definition user {}
+  definition document {
+    relation viewer: user with expiration
+  }
+relationships: |
+  document:plan#viewer@user:ann[expiration:2040-01-01T00:00:00Z]
+assertions:
+  assertTrue:
+    - document:plan#viewer@user:ann
+"""
+
+
+@pytest.mark.parametrize("file", [STORE_FILE, VALIDATION_FILE])
+def test_a_file_with_relationships_and_tests_is_converted_to_a_test_file(client: Client, file: str) -> None:
+    answer = client.post("/v2/model/convert", content=file, headers={"Accept": "text/plain"})
+    as_json = client.post("/v2/model/convert", content=file, headers={"Accept": "application/json"})
+
+    assert answer.status_code == 200, answer.text
+    assert len(as_json.json()["setup"]["warrants"]) == 1
+    run = client.post("/v2/model/test", content=answer.text)
+    assert (run.json()["passed"], run.json()["failed"]) == (1, 0)
+    assert client.post("/v2/model/test", json=as_json.json()).json() == run.json()
+    assert client.get("/v2/warrants").json()["results"] == []
+
+
+WRONG_FILES = (
+    (STORE_FILE.replace("relation: viewer", "relation: viewr"), "unknown_relation", "viewr"),
+    (STORE_FILE.replace("type user", "typ user"), "unknown_keyword", "typ"),
+    (STORE_FILE.replace("tuples:", "tuples: ["), "invalid_yaml", None),
+    (STORE_FILE.replace("name: documents", "model_file: a.fga"), "invalid_reference", "a.fga"),
+    ("tuples: [{user: 'user:ann', relation: viewer, object: 'Doc:plan'}]\n", "invalid_member", "tuples"),
+    (VALIDATION_FILE.replace("plan#viewer@user:ann[", "plan#reader@user:ann["), "unknown_relation", "reader"),
+    (VALIDATION_FILE.replace("relationships: |", "relationships: ["), "invalid_yaml", None),
+)
+
+
+@pytest.mark.parametrize(("file", "code", "near"), WRONG_FILES)
+def test_a_mistake_in_a_file_of_another_product_is_said_with_its_line(
+    client: Client, file: str, code: str, near: str | None
+) -> None:
+    answer = client.post("/v2/model/convert", content=file)
+
+    assert answer.status_code == 400, answer.text
+    fault = answer.json()["errors"][0]
+    assert fault["code"] == code
+    assert near is None or near in file.splitlines()[fault["line"] - 1]
+
+
+def test_a_mistake_in_the_tests_of_another_product_is_said_with_its_place(client: Client) -> None:
+    answer = client.post("/v2/model/convert", content=STORE_FILE.replace("canRead: true", "canRead: maybe"))
+
+    assert answer.status_code == 400
+    assert answer.json()["message"] == "tests[0].check[0].assertions: must be true or false"
 
 
 def test_what_is_wrong_with_a_model_of_another_product_is_said_with_its_line(client: Client) -> None:

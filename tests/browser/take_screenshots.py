@@ -18,7 +18,8 @@ from tests.browser.console_places import DENIED, PLACES, load_example, visit
 from tests.generated_docs import ROOT
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
-WIDTHS = (375, 1280, 1920)
+WIDTHS = (390, 900, 1280)
+"""Lists those of a phone, of a tablet or half a screen, and of a small laptop."""
 PICTURES = ROOT / "docs" / "pictures"
 OF_README = {
     "console-why": ("why", DENIED, ".suggestion .effect", 960),

@@ -67,7 +67,7 @@ async def test_a_model_of_openfga_is_imported(console: Console, service: Client,
     await expect(console.dialog.get_by_role("alert")).to_contain_text("viewr")
 
     (tmp_path / "model.fga").write_text(OPENFGA.replace("viewr", "viewer"))
-    await console.dialog.get_by_label("File").set_input_files(tmp_path / "model.fga")
+    await console.dialog.get_by_label("File", exact=True).set_input_files(tmp_path / "model.fga")
     await expect(console.dialog.get_by_label("Or paste the model")).to_have_value(re.compile("canRead: viewer"))
     await console.dialog.get_by_role("button", name="Convert").click()
 

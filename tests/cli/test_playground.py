@@ -69,7 +69,7 @@ def test_a_test_file_of_another_product_is_opened(tmp_path: Path) -> None:
         assert client.post("/v2/model/test", content=tests).json() == {
             "passed": 1,
             "failed": 0,
-            "results": [{"name": "one: document:plan#viewer@user:ann", "passed": True}],
+            "results": [{"name": "one: document:plan#viewer@user:ann", "test": 0, "passed": True}],
         }
 
 

@@ -5,6 +5,7 @@ import type { Warrant } from "../names";
 import type { AccessChange } from "../parts/effect";
 import type { Page } from "../schema";
 import { compareLines, type ChangedLine } from "./changed_lines";
+import { readWholeFile, type Remainder } from "./whole_file";
 
 const TEXT = "text/plain";
 const MOST_ROWS = 100;
@@ -52,16 +53,19 @@ export interface ImportedModel {
   text: string;
   /** Say which names changed, and what was left out. */
   notes: string[];
+  /** What the file has besides a model. */
+  rest?: Remainder;
 }
 
 const NOTE = /299 - "([^"]*)"/g;
 
-/** Converts a model of OpenFGA or SpiceDB, or of this service. Raises Refused if it has errors. */
+/** Converts a model of OpenFGA or SpiceDB, or a file with relationships and tests as well, or a model of this service. Raises Refused if it has errors. */
 export async function importModel(text: string, leavesOut: boolean): Promise<ImportedModel> {
   const query = leavesOut ? { leaveOut: "true" } : {};
   const answer = await send("v2/model/convert", { text, accept: TEXT, query });
   const notes = [...(answer.headers.get("Warning") ?? "").matchAll(NOTE)].map(([, note = ""]) => note);
-  return { text: await answer.text(), notes };
+  const { model, rest } = readWholeFile(await answer.text());
+  return { text: model, notes, rest };
 }
 
 export async function reviewModel(text: string, signal: AbortSignal): Promise<Review> {

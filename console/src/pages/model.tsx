@@ -7,7 +7,9 @@ import type { CodeEditor } from "../model/code_editor";
 import type { ModelFault, Validation } from "../model/faults";
 import { formatModel, readModel, type ImportedModel, type StoredModel } from "../model/stored";
 import { Mark } from "../parts/icons";
+import { remainder } from "../model/whole_file";
 import { ImportModel } from "../parts/import_model";
+import { ImportRest } from "../parts/import_rest";
 import { Busy, Fault, Notice } from "../parts/notice";
 import { ChangeButton, Obstacle } from "../parts/permission";
 import { ReviewDialog } from "../parts/review";
@@ -108,6 +110,7 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
 
   function show(model: ImportedModel) {
     setImported(model);
+    remainder.value = model.rest;
     // The editor may not be loaded yet; it begins with the text then.
     if (editor.current) editor.current.setText(model.text);
     else change(model.text);
@@ -115,6 +118,7 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
 
   function reset() {
     setImported(undefined);
+    remainder.value = undefined;
     base.current = stored;
     editor.current?.setText(first);
   }
@@ -162,6 +166,7 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
       </div>
       {fault && <Fault fault={fault} />}
       {imported && <ImportNotes notes={imported.notes} />}
+      {remainder.value && !isPast && <ImportRest rest={remainder.value} isModelFirst={isChanged} />}
       {workbench.fault && <Fault fault={workbench.fault} />}
       {Workbench ? (
         <Workbench

@@ -15,8 +15,10 @@ from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
 from magistrate.api.http.json_values import decode_json, render_json
 from magistrate.api.http.request_values import WrittenBody, read_boolean
 from magistrate.api.route import FALSE_BY_DEFAULT, Parameter
-from magistrate.engine.importers.names import NOT_EXPRESSIBLE, Faults
+from magistrate.engine.importers.conversion import ConvertedModel
+from magistrate.engine.importers.names import NOT_EXPRESSIBLE, Faults, ForeignRefusal
 from magistrate.engine.importers.texts import PRODUCTS, Product, convert_text, guess_product
+from magistrate.engine.importers.whole_files import convert_whole_file, guess_whole_file
 from magistrate.engine.names import Revision
 from magistrate.engine.testing.suite_run import AssertionOutcome
 from magistrate.engine.testing.suites import GivenModel, read_suite
@@ -55,6 +57,8 @@ MAX_TEXT_CHARACTERS = 1_048_576
 """Limits the text of a model in a request (1 Mi). What is read of a larger one is freed at once, in tens of
 milliseconds in which no other thread runs."""
 
+MAX_FILE_VALUES = 50_000
+"""Limits the values in a file of another product; all are freed at once, in tens of milliseconds."""
 TEXT_ORIGIN, JSON_ORIGIN = "text", "json"
 MAX_NOTES = 20
 """Limits the names and parts of another product's model that an answer has warnings about."""
@@ -188,7 +192,7 @@ LEAVE_OUT = Parameter(
 async def convert(call: Call[WrittenBody]) -> Answer[object]:
     """Answers with the model in the form that `Accept` names, by default the other one than that of the body. A text of
     the newest version that is to be text gets the usual layout, and keeps its comments. The model of another product is
-    converted to ours, by default to text."""
+    converted to ours, by default to text, and its file with relationships and tests to a test file."""
     product = _read_product(call)
     if product is not None:
         return await _convert_foreign(call, product)
@@ -211,7 +215,7 @@ def _read_product(call: Call[WrittenBody]) -> Product | None:
     """Returns the product that the parameter names, or that the text is of. Raises InvalidParameter."""
     origin = call.parameters.get(ORIGIN.name)
     if origin is None:
-        return guess_product(call.body.text)
+        return guess_product(call.body.text) or guess_whole_file(call.body.text)
     if origin in (TEXT_ORIGIN, JSON_ORIGIN):
         return None
     product = next((product for product in PRODUCTS if product == origin), None)
@@ -225,7 +229,9 @@ async def _convert_foreign(call: Call[WrittenBody], product: Product) -> Answer[
     warning."""
     leaves_out = read_boolean(call.parameters, LEAVE_OUT.name)
     is_text = _read_accept(call.accept) != JSON_TYPE
-    convert_body = partial(_convert_product, product=product, is_text=is_text, leaves_out=leaves_out)
+    is_whole = guess_whole_file(call.body.text) == product
+    convert_given = partial(_convert_whole_file, now=call.context.now()) if is_whole else _convert_product
+    convert_body = partial(convert_given, product=product, is_text=is_text, leaves_out=leaves_out)
     converted, warnings = await _offload(call.body, convert_body)
     headers = {"Vary": "Accept", **render_warnings(warnings)}
     return Answer(converted, await call.context.store.check(), headers, is_text=is_text)
@@ -240,15 +246,43 @@ def _convert_product(
         raise InvalidRequest(f"the model has more than {MAX_TEXT_CHARACTERS} characters")
     faults = Faults()
     converted = convert_text(product, body.text, body.value, faults)
-    kept = [fault for fault in faults.kept if not (leaves_out and fault.code == NOT_EXPRESSIBLE)]
-    places = [ModelFault(fault.code, fault.message, fault.at.line, fault.at.column) for fault in kept]
-    _require_none(body, places, "cannot be read")
-    notes = [fault.describe() for fault in faults.kept] + [renaming.describe() for renaming in converted.renamings]
+    _demand_expressible(body, faults, leaves_out)
     document = converted.document
     return (
         render_model(exact_document(document)) if is_text else encode_model(render_body(document)),
-        [_render_note(note) for note in notes[:MAX_NOTES]],
+        _list_notes(faults, converted),
     )
+
+
+def _convert_whole_file(
+    body: WrittenBody, product: Product, is_text: bool, leaves_out: bool, now: int
+) -> tuple[object, Sequence[str]]:
+    """Returns the test file that another product's file with a model, relationships and tests is here, and notes."""
+    if len(body.text) > MAX_TEXT_CHARACTERS:
+        raise InvalidRequest(f"the file has more than {MAX_TEXT_CHARACTERS} characters; use `magistrate import`")
+    faults = Faults()
+    try:
+        whole = convert_whole_file(product, body.text, MAX_FILE_VALUES, now, faults)
+    except ForeignRefusal as refusal:
+        faults.report(refusal.at, refusal.code, refusal.message)
+        whole = None
+    _demand_expressible(body, faults, leaves_out and whole is not None)
+    if whole is None:
+        raise InvalidModel("the model cannot be read", [])
+    return whole.text if is_text else read_yaml(whole.text, "the file"), _list_notes(faults, whole.converted)
+
+
+def _demand_expressible(body: WrittenBody, faults: Faults, leaves_out: bool) -> None:
+    """Raises InvalidModel for mistakes, and for what cannot be expressed unless it may be left out."""
+    kept = [fault for fault in faults.kept if not (leaves_out and fault.code == NOT_EXPRESSIBLE)]
+    places = [ModelFault(fault.code, fault.message, fault.at.line, fault.at.column) for fault in kept]
+    _require_none(body, places, "cannot be read")
+
+
+def _list_notes(faults: Faults, converted: ConvertedModel) -> Sequence[str]:
+    """Returns what is left out, and what has another name, as texts of warnings."""
+    notes = [fault.describe() for fault in faults.kept] + [renaming.describe() for renaming in converted.renamings]
+    return [_render_note(note) for note in notes[:MAX_NOTES]]
 
 
 def _render_note(note: str) -> str:

@@ -23,7 +23,7 @@ from magistrate.engine.importers.openfga_relationships import (
 from magistrate.engine.importers.relationships import UNREADABLE, Placed
 from magistrate.engine.importers.schema import ForeignModel
 from magistrate.engine.importers.spicedb import is_relationship, read_relationships, read_spicedb_schema
-from magistrate.engine.testing.yaml_documents import YamlFault, YamlNode, read_yaml_nodes
+from magistrate.engine.testing.yaml_documents import YamlFault, YamlNode, find_text, read_yaml_nodes
 from magistrate.errors import InvalidRequest
 
 MAX_FILE_BYTES = 67_108_864
@@ -210,7 +210,7 @@ class _OpenFgaFiles:
         if node is None or not node.is_block:
             self._text.read_text(text, str(path))
         else:
-            line, column = _find_block(path, node)
+            line, column = find_text(_read_text(path), node)
             self._text.read_text(text, str(path), line, column)
 
     def _add_modules(self, path: Path) -> None:
@@ -264,13 +264,6 @@ def _read_yaml(path: Path) -> YamlNode:
         raise ForeignRefusal(ForeignName("", str(path), fault.line, fault.column), "invalid_yaml", message) from None
 
 
-def _find_block(path: Path, node: YamlNode) -> tuple[int, int]:
-    """Returns where the text of a block scalar begins, in the line behind its sign, and the column of its margin."""
-    lines = _read_text(path).split("\n")[node.line : node.line + 1_000]
-    first = next((line for line in lines if line.strip()), "")
-    return node.line + 1, len(first) - len(first.lstrip(" ")) + 1
-
-
 class _SpiceDbFiles:
     def __init__(self, root: Path | None, faults: Faults) -> None:
         self.files = ForeignFiles()
@@ -311,11 +304,11 @@ class _SpiceDbFiles:
             self._add_schema(_read_text(target), target)
         if "schema" in members:
             node = members["schema"]
-            self._add_schema(_demand_text(node, path, "a schema"), path, *_find_text(path, node))
+            self._add_schema(_demand_text(node, path, "a schema"), path, *find_text(_read_text(path), node))
         if "relationships" in members:
             node = members["relationships"]
             lines = _demand_text(node, path, "relationships").split("\n")
-            self._add_relationships(lambda: lines, path, *_find_text(path, node))
+            self._add_relationships(lambda: lines, path, *find_text(_read_text(path), node))
 
 
 def _has_schema(lines: Iterable[str]) -> bool:
@@ -347,8 +340,3 @@ def _demand_text(node: YamlNode, path: Path, described: str) -> str:
     if isinstance(node.value, dict | list):
         raise InvalidRequest(f"{path}:{node.line}:{node.column}: expected {described} as a text, in lines below |")
     return node.text
-
-
-def _find_text(path: Path, node: YamlNode) -> tuple[int, int]:
-    """Returns the line and the column where the text of a scalar begins."""
-    return _find_block(path, node) if node.is_block else (node.line, node.column)

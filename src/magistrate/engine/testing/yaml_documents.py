@@ -87,6 +87,16 @@ def read_one_document(text: str, max_values: int) -> YamlNode:
     return _build(text, _NodeBuilder(max_values, is_strict=True))
 
 
+def find_text(document: str, node: YamlNode) -> tuple[int, int]:
+    """Returns the line and the column where the text of a scalar begins: that of a block in the line behind its sign,
+    at its margin."""
+    if not node.is_block:
+        return node.line, node.column
+    lines = document.split("\n")[node.line : node.line + 1_000]
+    first = next((line for line in lines if line.strip()), "")
+    return node.line + 1, len(first) - len(first.lstrip(" ")) + 1
+
+
 def _build(text: str, builder: "_NodeBuilder") -> YamlNode:
     try:
         for event in yaml.parse(text, Loader=_LOADER):
