@@ -51,7 +51,7 @@ WRITTEN = 100
 
 TARGET = 1.1
 """How much dearer a check may be, and a batch."""
-MAX_INSTRUCTIONS = 1.3
+MAX_INSTRUCTIONS = 1.2
 """How many more instructions a batch may take: it has more of them, and shorter ones."""
 TARGET_OF_WRITES = 1 / 0.7
 """Of a write of 100 tuples: it has to reach 70 % of the speed of /v2/writes."""

@@ -2,6 +2,7 @@
 all are (docs/openfga.md#checks). Ids are validated together, and names looked up instead of validated."""
 
 from collections.abc import Iterable
+from operator import attrgetter, itemgetter
 from typing import Protocol
 
 from magistrate.engine.evaluation.check import Check
@@ -14,6 +15,9 @@ from magistrate.engine.terms import ObjectRef
 
 MAX_CHARACTERS = 128
 """Limits an object or a user that is read here. Whatever its characters are, it is short enough for a tuple."""
+
+_NAMES = attrgetter("user", "relation", "object")
+_USER, _OBJECT = itemgetter(0), itemgetter(2)
 
 
 class WrittenKey(Protocol):
@@ -31,15 +35,12 @@ class WrittenKey(Protocol):
 
 def read_plain_checks(document: OpenFgaDocument, keys: Iterable[WrittenKey]) -> list[Check] | None:
     """Returns the checks of a model, without contexts, or None if one of them has to be read by itself: it may be
-    wrong, about a userset or a wildcard, or have an id that is another one here."""
+    wrong, about a userset or a wildcard, or have an id that is another one here. What is absent shows by its
+    exception, and lengths are compared together, because of a batch of 50 every comparison counts."""
     types, ids, checks = document.types, set[str](), list[Check]()
+    named: list[tuple[str, str, str]] = [*map(_NAMES, keys)]
     try:
-        for key in keys:
-            user, relation, of_object = key.user, key.relation, key.object
-            if user is None or relation is None or of_object is None:
-                return None
-            if len(user) > MAX_CHARACTERS or len(of_object) > MAX_CHARACTERS:
-                return None
+        for user, relation, of_object in named:
             object_type, object_id = of_object.split(":")
             user_type, user_id = user.split(":")
             ids.add(object_id)
@@ -52,6 +53,7 @@ def read_plain_checks(document: OpenFgaDocument, keys: Iterable[WrittenKey]) -> 
                     Subject(types[user_type].name, ObjectId(user_id)),
                 )
             )
-    except (KeyError, ValueError):  # a name that is not defined, or another number of colons than one
+        longest = max(max(map(len, map(_USER, named))), max(map(len, map(_OBJECT, named))))
+    except (AttributeError, KeyError, ValueError):  # one is absent, not defined, or has not one colon
         return None
-    return checks if are_ids(ids) and PERCENT not in "".join(ids) else None
+    return checks if longest <= MAX_CHARACTERS and are_ids(ids) and PERCENT not in "".join(ids) else None
