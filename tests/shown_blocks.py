@@ -140,6 +140,7 @@ _add("monitoring", Shown("console", 1, COMMANDS), Shown("yaml", 1, OTHERS))
 _add("openfga", Shown("sh", 2, "docs/coming-from-openfga.md runs both, as does tests/cli/test_openfga_moves.py"))
 _add("openfga", Shown("python", 1, "tests/clients/test_openfga_python.py"))
 _add("openfga", Shown("typescript", 1, "tests/clients/test_openfga_node.py"))
+_add("openfga", Shown("json", 1, "tests/openfga/test_names.py"))
 _add(
     "operating",
     Shown("console", 3, "tests/processes/test_upgrading.py runs the last; the others are for a service with TLS"),

@@ -158,6 +158,7 @@ READERS = {
     "commit.py": "a file of the package",
     "config/api_keys.py": "above",
     "engine/importers/texts.py": "no file, but a text that its caller has read",
+    "engine/importers/whole_files.py": "likewise",
     "engine/lists/language.py": "files of the package",
     "operations/backups/backup_file.py": "backups, as above",
     "operations/importing/importer.py": "above",

@@ -1,5 +1,6 @@
 """Answers of /v2 say what OpenFGA calls the names in them (docs/openfga.md#in-answers-of-v2)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from tests.openfga.conversation import OpenFga, computed, define, model, this, u
 from tests.openfga.requests import delete, v2, write
 from tests.running import Client
 from tests.scenario_files import warrant_body
+from tests.shown_blocks import read_blocks
 
 FOREIGN = {
     **model(
@@ -121,6 +123,12 @@ def test_lists_have_the_names_of_their_rows(filled: OpenFga) -> None:
     key = warrant_body(f"{paper}:a%2A#direct_viewer@user:zoe")
     proposed = v2(filled, "POST", "difference", json={"proposal": {"create": [key], "delete": []}}).json()
     assert proposed["names"]["types"] == {paper: "Paper"}
+
+
+def test_the_example_in_the_documentation_is_the_answer_to_a_list(filled: OpenFga) -> None:
+    [example] = [block for block in read_blocks() if block.document == "docs/openfga.md" and block.language == "json"]
+
+    assert v2(filled, "GET", "warrants").json()["names"] == json.loads(example.text)["names"]
 
 
 def test_answers_have_no_names_where_none_differs(filled: OpenFga) -> None:
