@@ -67,10 +67,10 @@ def wait_for_replica(client: Client) -> None:
 
 @contextmanager
 def services(url: str, *replicas: str) -> Iterator[tuple[Client, Client]]:
-    """One without replicas, and one with these."""
+    """One without replicas, and one with these, which reads them for requests alone."""
     with ExitStack() as stack:
         writer = stack.enter_context(Client(stack.enter_context(running_service(settings_for(url)))))
-        settings = settings_for(url, read_database_url=",".join(replicas))
+        settings = settings_for(url, read_database_url=",".join(replicas), graph_filling=False)
         reader = stack.enter_context(Client(stack.enter_context(running_service(settings))))
         yield writer, reader
 

@@ -1,9 +1,10 @@
 """The page Why of the console: checks are explained, and denials are changed."""
 
+import asyncio
 import json
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.browser.console_pages import Console
 from tests.running import Client
@@ -33,6 +34,28 @@ async def test_a_denial_is_understood_and_changed(page: Page, stored: Client) ->
     assert stored.ask("document:roadmap#can-read@user:kim").json()["result"] == "Authorized"
     assert "subject=user" in page.url
     assert console.troubles == []
+
+
+async def test_a_change_is_not_made_before_the_dialog_says_what_else_it_would_do(console: Console) -> None:
+    await console.start(subject="user:bob", relation="viewer", object="document:payroll")
+    change = console.page.locator(".suggestion").first
+    await expect(change.locator(".effect-title")).to_be_visible()
+    is_shown = asyncio.Event()
+
+    async def answer_later(route: Route) -> None:
+        await is_shown.wait()
+        await route.continue_()
+
+    await console.page.route("**/v2/difference", answer_later)
+    await change.get_by_role("button", name="Make this change").click()
+    button = console.dialog.get_by_role("button", name="Make the change")
+    await expect(console.dialog).to_contain_text("Comparing access")
+    await expect(button).to_be_disabled()
+    is_shown.set()
+
+    await expect(button).to_be_enabled()
+    await expect(console.dialog.locator(".effect-title")).to_be_visible()
+    await console.dialog.get_by_role("button", name="Cancel").click()
 
 
 TYPE_AT_ONCE = """() => new Promise((resolve) => {

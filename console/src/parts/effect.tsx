@@ -4,6 +4,7 @@ import { useLoaded } from "../loading";
 import { writeObject, writeSubject, type ObjectName, type Subject } from "../names";
 import { showDistinctRelation, showObject, showSubject } from "../openfga_names";
 import type { Page } from "../schema";
+import { useHold } from "./confirm";
 import { Icon } from "./icons";
 import { Busy, Fault } from "./notice";
 
@@ -24,6 +25,7 @@ export function loadEffect(proposal: Proposal, signal: AbortSignal): Promise<Pag
 /** Shows what access a proposal would change, besides the check that it is about. */
 export function Effect({ proposal, suggestedFor }: { proposal: Proposal; suggestedFor?: string }) {
   const loaded = useLoaded((signal) => loadEffect(proposal, signal), [JSON.stringify(proposal)]);
+  useHold(loaded.isLoading);
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
   if (!loaded.value) return <Busy what="Comparing access" />;
   const rows = loaded.value.results.filter((row) => writeAccess(row) !== suggestedFor);
