@@ -207,7 +207,9 @@ async def test_writes_that_change_nothing_commit_nothing(url: str) -> None:
         assert commits.count == 1
 
 
-@pytest.mark.parametrize("text", ["", "a", '"', "\\", '\\"', "{}", "a,b", "NULL", "null", " ", "\n", "é😀", "'"])
+@pytest.mark.parametrize(
+    "text", ["", "a", '"', "\\", '\\"', "{}", "a,b", "NULL", "null", " ", "\n", "\\n", '\x01"', "\x7f", "é😀", "'"]
+)
 def test_texts_in_arrays_are_read_as_they_are(url: str, text: str) -> None:
     run_sql(url, "CREATE TABLE probe (values text[])")
     quoted = encode_array([text, None, text]).replace("'", "''")

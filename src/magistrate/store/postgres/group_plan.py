@@ -6,8 +6,9 @@ Python runs while the head is locked. See docs/decisions/0121-scripts-run-before
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from enum import Enum
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,7 +27,7 @@ from magistrate.store.postgres.joined_writes import JoinedWrites, encode_array, 
 from magistrate.store.postgres.pipeline import Statement, StatementPipeline
 from magistrate.store.postgres.recent_changes import MAX_ROWS, GroupChanges
 from magistrate.store.scripts.heads import NO_HEAD, HeadMove, StoreHead, read_head
-from magistrate.store.scripts.script_runs import LookupMemo, QueuedWrite, ScriptRun, WriteResult
+from magistrate.store.scripts.script_runs import LookupMemo, MissingLookups, QueuedWrite, ScriptRun, WriteResult
 from magistrate.store.sql.dialect import COMMIT, Parameter, bind_store
 from magistrate.store.sql.head import LOCK_FREE_HEAD, OPEN_HEAD
 from magistrate.store.sql.joined import FIXED, MOVE_HEAD_IF_UNCHANGED, PARAMETERS, STORED_NUMBER
@@ -43,8 +44,10 @@ SECONDS_AT_ONCE = 0.002
 
 _LOGGED = {OBJECT.find: "object", WARRANT.find: "warrant"}
 """Has the lookups whose changes are in the change log, by the kind that they have there."""
+_STATEMENT_OF = itemgetter(0)
 _OF_MODEL = frozenset((OBJECT_TYPE.find, NAMED_POLICY.find, FIND_PATTERN))
 """Has those that find the same while the head has the same model revision."""
+_MOVABLE = _OF_MODEL.union(_LOGGED)
 _NO_REVISION = 2**63 - 1
 
 
@@ -102,17 +105,18 @@ class GroupPlan:
 
     async def prepare(self, writes: Sequence[QueuedWrite]) -> None:
         """Runs the first of these writes, as far as they can be run before the head is locked."""
-        runs = self._begin(writes)
-        await self._look_up(runs, is_first=True)
+        runs, missing = self._begin(writes)
+        await self._look_up(missing, is_first=True)
         if self._base.newest.revision > self._origin:
             self._origin = self._base.newest.revision
-            runs = self._begin(writes[: len(runs)])
+            runs, _ = self._begin(writes[: len(runs)])
         await self._run_all(writes, runs)
         if self._is_fixed and self._origin != self._base.newest.revision:
             self._origin = self._base.newest.revision
             self._memo.undo_changes()
             self._kept, self._moves = [], []
-            await self._run_all(writes, self._begin(writes[: len(runs)]))
+            runs, _ = self._begin(writes[: len(runs)])
+            await self._run_all(writes, runs)
         if self.has_changes:
             self._sent = [statement async for statement in self._build()]
         elif await self._send([self._bind(OPEN_HEAD)]) != [[self._base_row]]:
@@ -154,26 +158,23 @@ class GroupPlan:
         first = (self._origin + 1) * MAX_WARRANTS_IN_A_WRITE
         return [WriteResult(write, _move_value(run.value, distance, first), run.error) for write, run in self._kept]
 
-    def _begin(self, writes: Sequence[QueuedWrite]) -> list[ScriptRun[Any]]:
+    def _begin(self, writes: Sequence[QueuedWrite]) -> tuple[list[ScriptRun[Any]], MissingLookups]:
+        """Returns the runs of the first of these writes, and what they have to look up."""
         runs: list[ScriptRun[Any]] = []
-        head, keys = self._origin, set[tuple[str, tuple[str, ...]]]()
+        head, missing = self._origin, MissingLookups()
         for write in writes:
-            if len(keys) >= KEYS_AT_ONCE:
+            if len(missing) >= KEYS_AT_ONCE:
                 break
             run: ScriptRun[Any] = ScriptRun(write.begin, head, self._memo, self._observer)
-            keys.update((find, key) for find, missing in run.list_missing().items() for key in missing)
+            missing.add(run)
             runs.append(run)
             head = Revision(head + write.makes_revision)
-        return runs
+        return runs, missing
 
-    async def _look_up(self, runs: Iterable[ScriptRun[Any]], is_first: bool = False) -> None:
-        missing: dict[str, dict[tuple[str, ...], None]] = {}
-        for run in runs:
-            for statement, keys in run.list_missing().items():
-                missing.setdefault(statement, {}).update(dict.fromkeys(keys))
+    async def _look_up(self, missing: MissingLookups, is_first: bool = False) -> None:
         finds = [
             self._bind(find_each(statement), (msgspec.json.encode(list(keys)).decode(),))
-            for statement, keys in missing.items()
+            for statement, keys in missing.keys.items()
         ]
         # Each statement has its own snapshot, and none is older than that of the head.
         results = await self._send([self._bind(OPEN_HEAD), *finds] if is_first else finds)
@@ -181,7 +182,7 @@ class GroupPlan:
             if not (rows := results.pop(0)):
                 raise StoreDeleted
             self._base, self._base_row = read_head(rows[0]), rows[0]
-        for (statement, keys), rows in zip(missing.items(), results, strict=True):
+        for (statement, keys), rows in zip(missing.keys.items(), results, strict=True):
             self._memo.remember(statement, keys, rows)
 
     async def _run_all(self, writes: Sequence[QueuedWrite], runs: list[ScriptRun[Any]]) -> None:
@@ -203,8 +204,8 @@ class GroupPlan:
                 newest = Revision(newest + (run.move is not None and run.error is None))
                 if self._is_fixed and self._origin != self._base.newest.revision:
                     return
-            if any(run.list_missing() for run in runs[len(self._kept) :]):
-                await self._look_up(runs[len(self._kept) :])
+            if missing := MissingLookups(runs[len(self._kept) :]):
+                await self._look_up(missing)
 
     def _keep(self, write: QueuedWrite, run: ScriptRun[Any]) -> None:
         self._kept.append(_PlannedRun(write, run))
@@ -217,7 +218,7 @@ class GroupPlan:
         """Returns whether the run would be the same after other writes, but for its revision."""
         if run.error is not None or run.move is None or not _is_value_movable(run.value):
             return False
-        if any(find not in _LOGGED and find not in _OF_MODEL for find, _ in run.looked_up):
+        if not all(map(_MOVABLE.__contains__, map(_STATEMENT_OF, run.looked_up))):
             return False
         first = (self._origin + 1) * MAX_WARRANTS_IN_A_WRITE
         return not any(step.sql in FIXED or _names_number_from(step.sql, step.values, first) for step in run.executes)
@@ -249,7 +250,7 @@ class GroupPlan:
             *(base.revision, base.bits),
             *(_NO_REVISION if self._is_fixed else base.revision, base.revision),
             *(base.revision, base.bits, base.revision),
-            encode_array([] if self._is_fixed else self._list_read_keys()),
+            encode_array([] if self._is_fixed else [*self._list_read_keys()]),
         )
         return self._bind(MOVE_HEAD_IF_UNCHANGED, values)
 

@@ -1,7 +1,9 @@
 """Writes the statements of a group as few, each with all rows of its kind, in an order that does the same."""
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
+
+import msgspec
 
 from magistrate.engine.names import Revision
 from magistrate.store.database import Execute, Row
@@ -17,9 +19,16 @@ from magistrate.store.sql.joined import (
 from magistrate.store.sql.revisions import INSERT_REVISION
 
 
-def encode_array(values: Iterable[Parameter]) -> str:
+def encode_array(values: Sequence[Parameter]) -> str:
     """Returns an array of PostgreSQL as its text."""
-    return "{" + ",".join(map(_encode_element, values)) + "}"
+    # The text of an array in JSON is the same, but for its brackets, and for escapes of control characters.
+    as_json = _encode_json(values).decode()
+    if "\\" in as_json and "\\" in as_json.replace("\\\\", "").replace('\\"', ""):
+        return "{" + ",".join(map(_encode_element, values)) + "}"
+    return "{" + as_json[1:-1] + "}"
+
+
+_encode_json = msgspec.json.Encoder().encode
 
 
 def _encode_element(value: Parameter) -> str:
@@ -41,9 +50,11 @@ class JoinedWrites:
         self._rows: dict[tuple[int, str], list[Row]] = {}
 
     def add(self, step: Execute) -> None:
-        places = [(find, key) for find, keys in (step.changes or {}).items() for key in keys]
-        level = max((self._levels.get(place, -1) for place in places), default=-1) + 1
-        self._levels.update(dict.fromkeys(places, level))
+        level = 0
+        if step.changes:
+            places = [(find, key) for find, keys in step.changes.items() for key in keys]
+            level = max(map(self._levels.get, places, repeat(-1)), default=-1) + 1
+            self._levels.update(dict.fromkeys(places, level))
         self._rows.setdefault((level, step.sql), []).extend(step.values)
 
     def build(self, store: int, before: Revision, newest: Revision, bits: int) -> Iterable[Statement]:
@@ -67,7 +78,7 @@ def _level_of(item: tuple[tuple[int, str], list[Row]]) -> int:
 
 def _columns_of_revisions(rows: Sequence[Row]) -> Iterable[str]:
     _, revisions, bits, written_at, actors, requests = zip(*rows, strict=True)
-    reached_at = accumulate(written_at, max)
+    reached_at = [*accumulate(written_at, max)]
     return map(encode_array, (revisions, bits, written_at, actors, requests, reached_at))
 
 

@@ -229,6 +229,6 @@ def _encode(values: Row) -> list[bytes | None]:
     """Returns the values as texts of PostgreSQL. Raises DataError for a NUL character, at which libpq would cut a text
     off."""
     encoded = [None if value is None else str(value).encode() for value in values]
-    if any(b"\0" in value for value in encoded if value):
+    if b"\0" in b"".join(filter(None, encoded)):
         raise psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
     return encoded

@@ -105,5 +105,5 @@ def _measure_group(group: GroupChanges) -> int:
 
 
 def _measure_row(row: Row) -> int:
-    texts = [value for value in row if isinstance(value, str)]
-    return OBJECT_BYTES + BYTES_OF_A_VALUE * len(row) + sum(map(measure_text, texts))
+    before, after = row[5:7]
+    return OBJECT_BYTES + BYTES_OF_A_VALUE * len(row) + sum(map(measure_text, (*row[2:5], before or "", after or "")))

@@ -5,6 +5,7 @@ Each store has a writer of its own. A group is taken once the lock is held, so t
 See docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
 
 import asyncio
+import itertools
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -48,6 +49,7 @@ from magistrate.store.scripts.heads import NO_HEAD, read_head
 from magistrate.store.scripts.script_runs import (
     WRITES_AT_ONCE,
     LookupMemo,
+    MissingLookups,
     QueuedWrite,
     ScriptRun,
     WriteResult,
@@ -175,11 +177,8 @@ class GroupTransaction:
     async def _look_up(self, runs: Collection[ScriptRun[Any]], first: Sequence[Statement] = ()) -> list[Rows]:
         """Runs these statements, and then looks up what the runs wait for, in one round trip. Returns the rows of the
         former."""
-        missing: dict[str, dict[tuple[str, ...], None]] = {}
-        for run in runs:
-            for statement, keys in run.list_missing().items():
-                missing.setdefault(statement, {}).update(dict.fromkeys(keys))
-        results = await self._send([*first, *(self._find(statement, keys) for statement, keys in missing.items())])
+        missing = MissingLookups(runs).keys
+        results = await self._send([*first, *itertools.starmap(self._find, missing.items())])
         for (statement, keys), rows in zip(missing.items(), results[len(first) :], strict=True):
             self._memo.remember(statement, keys, rows)
         for run in runs:

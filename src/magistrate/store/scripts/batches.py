@@ -6,6 +6,8 @@ itself skips rows that exist already, and the inserted rows are read back by an 
 That takes a tenth of the time of a lookup for each row. Warrants that are stored with another creation time, or other
 time limits, are ended and read back alike."""
 
+from __future__ import annotations  # those of nested functions are evaluated for each write: 4 µs
+
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence, Set
 from operator import attrgetter

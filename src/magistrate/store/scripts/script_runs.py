@@ -7,10 +7,10 @@ docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
 
 import asyncio
 import math
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from itertools import chain, repeat
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import KnownRevisions
@@ -72,8 +72,7 @@ class QueuedWrite:
         return self.result.done() and not self.result.cancelled()
 
 
-@dataclass(frozen=True, slots=True)
-class WriteResult:
+class WriteResult(NamedTuple):
     """Holds what the script of a write returned, or what it raised."""
 
     write: QueuedWrite
@@ -111,12 +110,14 @@ class LookupMemo:
         """Counts the writes whose changes are remembered."""
         self.resets = 0
 
-    def has(self, place: Place) -> bool:
-        return place in self._rows
+    def find_all(self, places: Iterable[Place]) -> Sequence[Sequence[Row]] | None:
+        """Returns the rows of each lookup, or None if one is not remembered."""
+        rows = [*map(self._rows.get, places)]
+        return None if None in rows else cast("Sequence[Sequence[Row]]", rows)
 
-    def take(self, place: Place) -> Sequence[Row]:
-        """Returns the rows of a lookup that is remembered."""
-        return self._rows[place]
+    def select_missing(self, statement: str, keys: Collection[tuple[str, ...]]) -> Collection[tuple[str, ...]]:
+        """Returns the keys whose lookup is not remembered."""
+        return [key for key in keys if (statement, key) not in self._rows] if self._rows else keys
 
     def remember(self, statement: str, keys: Iterable[tuple[str, ...]], rows: Iterable[Row]) -> None:
         by_key: dict[tuple[str, ...], Rows] = {key: [] for key in keys}
@@ -192,11 +193,15 @@ class ScriptRun(Generic[T]):
     def list_missing(self) -> MissingKeys:
         """Returns what has to be looked up for the run to advance, before any of its own statements is sent; nothing
         if the run has ended, or cannot advance before the writes ahead of it are done."""
-        missing: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+        missing: dict[str, list[tuple[str, ...]]] = {}
         if isinstance(self.step, FindTogether) and not self._reads_own_changes(self.step):
             for find in self.step.finds:
-                missing[find.statement] += (key for key in find.keys if self._is_missing((find.statement, key)))
-        return {statement: keys for statement, keys in missing.items() if keys}
+                keys = self._memo.select_missing(find.statement, find.keys)
+                if keys and self.changed:
+                    keys = [key for key in keys if (find.statement, key) not in self.changed]
+                if keys:
+                    missing.setdefault(find.statement, []).extend(keys)
+        return missing
 
     def advance(self) -> None:
         """Runs the script until it has to wait for the database, or ends."""
@@ -242,19 +247,24 @@ class ScriptRun(Generic[T]):
             return None if step.values else []
         if not isinstance(step, FindTogether) or self._reads_own_changes(step):
             return None
-        places = {(find.statement, key) for find in step.finds for key in find.keys}
-        if self.changed:
-            places.difference_update(self.changed)
-        if not all(map(self._memo.has, places)):
-            return None
+        answer: list[Rows] = []
+        looked_up: list[Place] = []
+        for find in step.finds:
+            places = [*zip(repeat(find.statement), find.keys, strict=False)]
+            others = [place for place in places if place not in self.changed] if self.changed else places
+            rows_of_each = self._memo.find_all(others)
+            if rows_of_each is None:
+                return None
+            looked_up += others
+            if len(others) < len(places):
+                by_place = {place: rows for place in places if (rows := self.changed.get(place)) is not None}
+                by_place.update(zip(others, rows_of_each, strict=True))
+                rows_of_each = [by_place[place] for place in places]
+            answer.append([*chain.from_iterable(rows_of_each)])
         if not self.looked_up:
             self._since = self._memo.changes
-        self.looked_up |= places
-        return [[row for key in find.keys for row in self._take((find.statement, key))] for find in step.finds]
-
-    def _take(self, place: Place) -> Sequence[Row]:
-        own = self.changed.get(place)
-        return self._memo.take(place) if own is None else own
+        self.looked_up.update(looked_up)
+        return answer
 
     def _note(self, step: Execute) -> None:
         if step.sql == MOVE_HEAD:
@@ -269,13 +279,29 @@ class ScriptRun(Generic[T]):
             self.may_change_all = True
         else:
             for find, rows in step.changes.items():
-                self.changed.update(((find, key), there) for key, there in rows.items())
-
-    def _is_missing(self, place: Place) -> bool:
-        return place not in self.changed and not self._memo.has(place)
+                self.changed.update(zip(zip(repeat(find), rows, strict=False), rows.values(), strict=True))
 
     def _reads_own_changes(self, step: FindTogether) -> bool:
         """Returns whether the step finds what the script has changed itself, without saying what is found then."""
+        if not self.changed:
+            return self.may_change_all
         return self.may_change_all or any(
             self.changed.get((find.statement, key), []) is None for find in step.finds for key in find.keys
         )
+
+
+class MissingLookups:
+    """Collects what runs have to look up, each key once."""
+
+    def __init__(self, runs: Iterable[ScriptRun[Any]] = ()) -> None:
+        self.keys: dict[str, dict[tuple[str, ...], None]] = {}
+        """Has the keys by the statement that finds one of them."""
+        for run in runs:
+            self.add(run)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.keys.values()))
+
+    def add(self, run: ScriptRun[Any]) -> None:
+        for statement, keys in run.list_missing().items():
+            self.keys.setdefault(statement, {}).update(dict.fromkeys(keys))

@@ -68,8 +68,7 @@ class Effect(msgspec.Struct, frozen=True, gc=False):
     expires_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOutcome(Generic[T]):
+class WriteOutcome(msgspec.Struct, Generic[T], frozen=True):
     rows: tuple[T, ...]
     effects: list[Effect]
 

@@ -5,7 +5,7 @@ time limits is ended, and written again."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, filterfalse, repeat
+from itertools import chain, filterfalse, islice, repeat
 from operator import add, attrgetter, itemgetter
 from typing import Any
 
@@ -108,11 +108,14 @@ WARRANTS: Versioned[Warrant] = Versioned(
 def put_warrants(
     head: Revision, new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp
 ) -> VersionedWrite[tuple[Warrant, ...]]:
-    def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
-        stored, effects = yield from insert_all(new, validate, stamp, revision)
-        return WriteOutcome(tuple([build_warrant(*stored[warrant_key(warrant)]) for warrant in new]), effects)
+    return write(head, stamp, tuple[Warrant, ...], _insert_and_build(new, validate, stamp, Revision(head + 1)))
 
-    return write(head, stamp, tuple[Warrant, ...], work(Revision(head + 1)))
+
+def _insert_and_build(
+    new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp, revision: Revision
+) -> Script[WriteOutcome[Warrant]]:
+    stored, effects = yield from insert_all(new, validate, stamp, revision)
+    return WriteOutcome(tuple([build_warrant(*stored[warrant_key(warrant)]) for warrant in new]), effects)
 
 
 def insert_all(
@@ -313,9 +316,10 @@ def patterns_of(rows: Iterable[Row]) -> list[Key]:
     """Returns the warrant patterns of rows that begin with the columns of the key, each once."""
     object_types, object_ids, relations, subject_types, subject_ids, groups = _name_columns(rows)
     columns = (object_types, _wildcards(object_ids), relations, subject_types, _wildcards(subject_ids), groups)
-    if all([column.count(column[0]) == len(column) for column in columns if column]):
-        return [tuple([column[0] for column in columns])] if object_types else []
-    return list(dict.fromkeys(zip(*columns, strict=True)))
+    patterns = zip(*columns, strict=True)
+    if max(map(len, map(set, columns))) <= 1:
+        return list(islice(patterns, 1))
+    return list(dict.fromkeys(patterns))
 
 
 def _wildcards(ids: Sequence[str]) -> list[str]:
