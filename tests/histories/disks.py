@@ -10,7 +10,7 @@ from pathlib import Path
 
 FAULT_SECONDS = (0.3, 1.5)
 """Bounds how long a fault lasts that is none of a moment."""
-SIZE = "512m"
+SIZE = "1g"
 NO_DISK = "The disk is not filled: only root can mount a small one"
 
 
