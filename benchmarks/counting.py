@@ -29,6 +29,7 @@ class CountingDatabase:
         self.known = database.known
         self.read_only = database.read_only
         self.has_replicas = database.has_replicas
+        self.constraint_error = database.constraint_error
         self.reads = 0
         self.long_reads = 0
         self.rows = 0

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,7 @@ from magistrate.store.contract.new_rows import (
     Stamp,
     build_new_warrant,
 )
+from magistrate.store.contract.openfga import StoredOpenFgaModel
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
 from magistrate.store.contract.saved_queries import SavedQuery
 from magistrate.store.contract.store import Store
@@ -65,6 +66,7 @@ CONTENTS = RestoredContents(lambda: iter(ROWS), warrants=3, objects=2)
 KINDS: Sequence[EventKind] = ("object", "object-type", "policy", "warrant", "decision")
 WEBHOOK = BackedUpWebhook("h", "https://a.example/", WebhookFilter(of=("d#viewer@user",)), "", 5, "ann")
 SAVED = SavedQuery("q", "Who?", "of x", "select a where user:b is c", '{"a": [1,2.5,null]}', 5, "ann")
+OPENFGA_MODEL = StoredOpenFgaModel("01ARZ3NDEKTSV4RRFFQ69G5FAV", "{}", "[]", 5, 1)
 KEY = StoredKey("id", "billing", "p", "d", ("check",), None, 5, "ann")
 
 
@@ -257,16 +259,29 @@ async def test_saved_queries_are_those_among_the_rows(store: Store) -> None:
     assert (await store.list_saved_queries()).value == (SAVED,)
 
 
-@pytest.mark.parametrize("other", [msgspec.structs.replace(SAVED, **{member: "x"}) for member in ("id", "name")])
-@pytest.mark.parametrize("are_together", [True, False])
-async def test_saved_queries_of_one_name_or_id_are_refused(
-    store: Store, database_url: str, other: SavedQuery, are_together: bool
-) -> None:
-    before = dump(database_url)
-    rows: list[list[RestoredRow]] = [[SAVED, other]] if are_together else [[SAVED], [other]]
+REPEATED: Mapping[str, tuple[RestoredRow, RestoredRow]] = {
+    "policy": (POLICY, POLICY),
+    "object type": (TYPE, TYPE),
+    "object": (OBJECTS[0], OBJECTS[0]),
+    "warrant": (WARRANTS[0], WARRANTS[0]),
+    "webhook": (WEBHOOK, WEBHOOK),
+    "saved query of one id": (SAVED, msgspec.structs.replace(SAVED, name="x")),
+    "saved query of one name": (SAVED, msgspec.structs.replace(SAVED, id="x")),
+    "OpenFGA model": (OPENFGA_MODEL, OPENFGA_MODEL),
+}
 
-    with pytest.raises(DamagedBackup, match="two saved queries have the name or the id"):
-        await store.restore(RestoredContents(lambda: iter(rows), 0, 0), STAMP, replaces=False)
+
+@pytest.mark.parametrize("kind", REPEATED)
+@pytest.mark.parametrize("are_together", [True, False])
+async def test_a_row_that_comes_twice_is_refused(
+    store: Store, database_url: str, kind: str, are_together: bool
+) -> None:
+    before, rows = dump(database_url), REPEATED[kind]
+    batches: list[list[RestoredRow]] = [[*rows]] if are_together else [[row] for row in rows]
+    warrants, objects = (2 * (kind == counted) for counted in ("warrant", "object"))
+
+    with pytest.raises(DamagedBackup, match="a row comes twice"):
+        await store.restore(RestoredContents(lambda: iter(batches), warrants, objects), STAMP, replaces=False)
 
     assert dump(database_url) == before
 

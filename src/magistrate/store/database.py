@@ -115,6 +115,8 @@ class Database(StoreState, Protocol):
     """Is the error of all writes if this process makes none."""
     has_replicas: bool
     """Says whether replicas may answer some reads."""
+    constraint_error: type[Exception]
+    """Is raised by `transact` for a row that breaks a constraint of a table, as one with the key of another does."""
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         """Returns every row of one statement, from one snapshot of what is committed. `long` means that it may look

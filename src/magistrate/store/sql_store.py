@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -10,7 +11,8 @@ from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_names
-from magistrate.store.contract.backups import KeyDigest, StoreContents, V
+from magistrate.errors import DamagedBackup
+from magistrate.store.contract.backups import KeyDigest, RestoredContents, StoreContents, V
 from magistrate.store.contract.database_use import HeadLocks, PoolCounts, ReplicaCounts
 from magistrate.store.contract.events import (
     DecisionRecord,
@@ -275,7 +277,23 @@ class SqlBackups(SqlRevisions):
     async def list_key_digests(self) -> Sequence[KeyDigest]:
         return [KeyDigest(*row) for row in await self.database.read(LIST_ALL_DIGESTS, ())]
 
-    restore = transact(backups.restore_store)
+    async def restore(
+        self, contents: RestoredContents, stamp: Stamp, replaces: bool, heeds_limits: bool = True
+    ) -> RevisionId:
+        with refusing_repeated_rows(self.database):
+            return await self.database.transact(
+                lambda head: backups.restore_store(head, contents, stamp, replaces, heeds_limits)
+            )
+
+
+@contextmanager
+def refusing_repeated_rows(database: Database) -> Iterator[None]:
+    """Raises DamagedBackup if a restore breaks a constraint: what is not a row was refused before, and the store has
+    no other rows, so two rows of the backup have one key, or saved queries one name."""
+    try:
+        yield
+    except database.constraint_error as error:
+        raise DamagedBackup("a row comes twice; nothing was restored") from error
 
 
 class _RowQuery(NamedTuple):

@@ -43,7 +43,7 @@ from magistrate.store.sql.stores import (
 )
 from magistrate.store.sql.webhooks import COUNT_ALL_WEBHOOKS, LIST_DUE_WEBHOOKS, LIST_STORES_WITH_WEBHOOKS
 from magistrate.store.sql_reads import build_id
-from magistrate.store.sql_store import SqlStore
+from magistrate.store.sql_store import SqlStore, refusing_repeated_rows
 
 T = TypeVar("T")
 
@@ -133,7 +133,8 @@ class SqlStores:
     async def restore_stores(
         self, restored: Sequence[tuple[NewStore, RestoredContents]], stamp: Stamp, replaces: bool
     ) -> Sequence[tuple[StoredStore, RevisionId]]:
-        return await self._database.transact(lambda head: backups.restore_stores(head, restored, stamp, replaces))
+        with refusing_repeated_rows(self._database):
+            return await self._database.transact(lambda head: backups.restore_stores(head, restored, stamp, replaces))
 
     async def delete_rows(self, before: int, most: int) -> RemovedRows:
         deleted = await self._database.read(LIST_DELETED_STORES, ())

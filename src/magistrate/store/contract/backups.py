@@ -93,6 +93,6 @@ class BackupStore(Protocol):
         OpenFGA's API are those among the rows. Nothing can be written to the store meanwhile.
 
         Raises Conflict if the store has objects or warrants, or another model than it began with, unless it
-        `replaces` these; LimitReached if the rows exceed a limit of the store and it `heeds_limits`; and what
-        `read_rows` raises."""
+        `replaces` these; LimitReached if the rows exceed a limit of the store and it `heeds_limits`; DamagedBackup if
+        a row comes twice; and what `read_rows` raises."""
         ...

@@ -12,6 +12,8 @@ from functools import partial
 from typing import TypeVar
 from weakref import WeakSet
 
+import psycopg
+
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.errors import ReadOnly, StoreUnavailable
 from magistrate.store.contract.database_use import HeadLocks
@@ -106,6 +108,7 @@ class PostgresDatabase:
     """Represents the part of a database that one store has."""
 
     dialect = POSTGRES
+    constraint_error: type[Exception] = psycopg.IntegrityError
 
     def __init__(self, server: "PostgresServer", store: int) -> None:
         self.known = KnownRevisions()

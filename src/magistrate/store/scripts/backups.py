@@ -136,7 +136,6 @@ class _Insertion:
         self._objects = 0
         self._warrants = 0
         self._patterns: dict[Key, None] = {}
-        self._saved: set[tuple[str, str]] = set()
 
     def insert(self, batches: Iterator[Sequence[RestoredRow]]) -> Script[tuple[int, int]]:
         """Inserts all rows, and returns how many warrants and objects there were."""
@@ -154,7 +153,7 @@ class _Insertion:
         elif kind is BackedUpWebhook:
             yield Execute(INSERT_RESTORED_WEBHOOK, list(map(_read_webhook, batch)))
         elif kind is SavedQuery:
-            yield from self._insert_saved_queries(batch)
+            yield Execute(INSERT_SAVED_QUERY, list(map(list_columns, batch)))
         elif kind is StoredOpenFgaModel:
             rows = [(row.id, row.document, row.assertions, row.created_at, FIRST) for row in batch]
             yield Execute(INSERT_OPENFGA_MODEL, rows)
@@ -164,15 +163,6 @@ class _Insertion:
             statement, read_values = _KINDS[kind]
             yield Execute(statement, [(*read_values(row), FIRST) for row in batch])
             self._objects += len(batch) if kind is StoredObject else 0
-
-    def _insert_saved_queries(self, batch: Sequence[SavedQuery]) -> Script[None]:
-        """Raises DamagedBackup for a name or an id that comes twice."""
-        for row in batch:
-            keys = {("name", row.name), ("id", row.id)}
-            if not self._saved.isdisjoint(keys):
-                raise DamagedBackup(f"two saved queries have the name or the id of {row.name}; nothing was restored")
-            self._saved |= keys
-        yield Execute(INSERT_SAVED_QUERY, list(map(list_columns, batch)))
 
     def _insert_warrants(self, batch: Sequence[Warrant]) -> Script[None]:
         texts = {text: policy_digest(text) for text in {warrant.policy for warrant in batch} if text}

@@ -126,6 +126,7 @@ class SqliteDatabase:
     dialect = SQLITE
     read_only: ReadOnly | None = None
     has_replicas = False
+    constraint_error: type[Exception] = apsw.ConstraintError
 
     def __init__(self, file: "SqliteFile", store: int) -> None:
         self.known = KnownRevisions()
