@@ -4,7 +4,7 @@ import unicodedata
 
 from hypothesis import strategies as st
 
-from tests.unicode_ranges import ranges
+from magistrate.engine.id_ranges import RANGES
 
 STRANGE_IDS = [
     *("a/b", "/", "//a//", "ann+home@x.org", "/todos/{id}", "aGVsbG8=/+", "urn:a:b%2Fc", "$(a,b);~!&", "%"),
@@ -30,7 +30,12 @@ def _is_short(text: str) -> bool:
     return 1 <= len(text.encode()) <= 1_024 and text not in (".", "..")
 
 
-_LETTERS = st.sampled_from([*ranges()]).flatmap(lambda bounds: st.integers(*bounds)).map(chr)
+def _read_range(written: str) -> tuple[int, int]:
+    first, _, last = written.partition("-")
+    return int(first, 16), int(last or first, 16)
+
+
+_LETTERS = st.sampled_from([*map(_read_range, RANGES.split())]).flatmap(lambda bounds: st.integers(*bounds)).map(chr)
 
 ids = (
     st.text(st.sampled_from(ASCII) | _LETTERS, min_size=1, max_size=1_024)

@@ -108,7 +108,13 @@ OBSTACLES = {
 SCOPES = {"all but changes": ("check", "query", "read", "events", "metrics", "keys", "webhooks")}
 
 
-@pytest.mark.parametrize("kind", OBSTACLES)
+NIGHTLY = "read"
+"""Has no obstacle that the same key for documents alone does not have."""
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.nightly] * (kind == NIGHTLY)) for kind in OBSTACLES]
+)
 async def test_a_page_that_a_key_may_not_read_says_why_and_asks_for_nothing(
     console: Console, service: Client, kind: str
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from tests.browser.accessibility import SCHEMES, Inspection, Scheme, inspecting
+from tests.browser.accessibility import Inspection, inspecting
 from tests.browser.chromium import MAX_MILLISECONDS
 from tests.browser.console_pages import Console
 from tests.browser.console_places import PLACES, visit
@@ -16,7 +16,7 @@ from tests.generated_docs import ROOT
 from tests.running import Client
 
 COMMITTED = ROOT / "src" / "magistrate" / "console_files"
-WIDTHS = (375, 3840)
+WIDTHS = (375, pytest.param(3840, marks=pytest.mark.nightly))
 
 
 def test_the_committed_files_are_those_that_the_source_builds(tools: Path, tmp_path: Path) -> None:
@@ -28,7 +28,9 @@ def test_the_committed_files_are_those_that_the_source_builds(tools: Path, tmp_p
     assert [name for name in built if built[name] != committed[name]] == [], "run `npm run build` in console/"
 
 
+@pytest.mark.nightly
 def test_the_source_is_typed(tools: Path) -> None:
+    """As `./run check` shows where Node is."""
     run_tool(tools, "npm", "run", "check")
 
 
@@ -47,9 +49,8 @@ def test_packages_are_pinned_and_come_from_whichever_registry_is_configured() ->
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("scheme", SCHEMES)
-async def test_axe_finds_nothing_serious(tools: Path, browser: Browser, service: Client, scheme: Scheme) -> None:
-    async with inspecting(browser, tools, str(service.base_url).rstrip("/"), scheme) as inspection:
+async def test_axe_finds_nothing_serious(tools: Path, browser: Browser, service: Client) -> None:
+    async with inspecting(browser, tools, str(service.base_url).rstrip("/")) as inspection:
         console, page = inspection.console, inspection.console.page
         await console.open()
         await inspection.look("sign in")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.browser.accessibility import SCHEMES, Scheme, inspecting
+from tests.browser.accessibility import inspecting
 from tests.browser.chromium import MAX_MILLISECONDS
 from tests.browser.console_pages import Console
 from tests.running import KEY, Client
@@ -110,11 +110,8 @@ async def test_without_scripts_the_plain_page_is_shown(browser: Browser, service
         await expect(page.locator(f"#{CHECK}")).to_contain_text("/v2/check")
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-async def test_axe_finds_nothing_serious_in_the_reference(
-    tools: Path, browser: Browser, service: Client, scheme: Scheme
-) -> None:
-    async with inspecting(browser, tools, str(service.base_url).rstrip("/"), scheme) as inspection:
+async def test_axe_finds_nothing_serious_in_the_reference(tools: Path, browser: Browser, service: Client) -> None:
+    async with inspecting(browser, tools, str(service.base_url).rstrip("/")) as inspection:
         await inspection.console.start()
         for operation in ("", CHECK, LIST, "put_model"):
             await open_reference(inspection.console, operation)
