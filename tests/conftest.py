@@ -3,6 +3,7 @@
 import gc
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -26,6 +27,7 @@ LONG_FILES = (
     "api/test_lost_writes.py",
     "processes/test_supervisor.py",
     "test_docs.py",
+    "test_example_application.py",
     "test_outgoing.py",
     "clients/python/test_frameworks.py",
     "processes/test_memory.py",
@@ -93,6 +95,11 @@ settings.register_profile("brief", parent=settings.get_profile("quick"), max_exa
 settings.load_profile("brief")
 
 gc.disable()  # until all tests are collected, of which nothing is freed
+
+
+def list_seeds(by_day: int, at_night: int) -> list[Any]:
+    """Parameters of a test of random histories: the seeds of a run of all tests, and more for the night."""
+    return [*range(by_day), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(by_day, at_night))]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -111,6 +111,26 @@ class Client(httpx.Client):
 
     def clear(self) -> None:
         """Deletes every warrant, object, object type and named policy."""
+        self.clear_rows()
+        for row in self.get("/v2/object-types", params={"limit": 1000}).json()["results"]:
+            self.delete(f"/v2/object-types/{row['type']}").raise_for_status()
+        for row in self.get("/v2/policies", params={"limit": 1000}).json()["results"]:
+            self.delete(f"/v2/policies/{row['name']}").raise_for_status()
+
+    def begin_with(self, types: dict[str, Any], policies: list[dict[str, Any]]) -> None:
+        """Leaves nothing but these object types and policies, with as few writes as possible."""
+        if not types or self.get("/v2/policies", params={"limit": 1}).json()["results"]:
+            self.clear()
+        else:
+            self.clear_rows()
+        if policies:
+            self.put("/v2/policies", json=policies).raise_for_status()
+        if types:
+            bodies = [{"type": name, "relations": relations} for name, relations in types.items()]
+            self.put("/v2/object-types", json=bodies, params={"replace": "true"}).raise_for_status()
+
+    def clear_rows(self) -> None:
+        """Deletes every warrant and object."""
         for path, keys in {
             "/v2/warrants": ("objectType", "objectId", "relation", "subject", "policy"),
             "/v2/objects": ("objectType", "objectId"),
@@ -118,10 +138,6 @@ class Client(httpx.Client):
             while found := self.get(path, params={"limit": 100}).json()["results"]:
                 named = [{key: row[key] for key in keys if key in row} for row in found]
                 self.delete_json(path, named).raise_for_status()
-        for row in self.get("/v2/object-types", params={"limit": 1000}).json()["results"]:
-            self.delete(f"/v2/object-types/{row['type']}").raise_for_status()
-        for row in self.get("/v2/policies", params={"limit": 1000}).json()["results"]:
-            self.delete(f"/v2/policies/{row['name']}").raise_for_status()
 
 
 @contextmanager

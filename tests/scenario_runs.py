@@ -120,10 +120,7 @@ def carry_out_over_http(client: Client, scenario: Scenario) -> dict[Step, str]:
         if scenario.as_of or scenario.difference:
             after[step] = client.get("/v2/object-types", params={"limit": 1}).headers["Warrant-Token"]
 
-    client.clear()
-    if scenario.policies:
-        client.put("/v2/policies", json=scenario.policy_bodies()).raise_for_status()
-    client.define(scenario.first_types())
+    client.begin_with(scenario.first_types(), scenario.policy_bodies())
     client.write(scenario.bodies())
     end("warrants")
     for name in scenario.then.drop_types:

@@ -30,13 +30,15 @@ def store_client(both_stores: tuple[Client, Client], scenario: Scenario) -> Clie
 def write_opposite(client: Client, scenario: Scenario) -> None:
     """Makes each check of the scenario that is false true, by a warrant of its own, if there can be one; the others are
     false."""
-    client.clear()
     types = scenario.final_types()
-    client.define({name: {relation: {} for relation in relations} for name, relations in types.items()})
+    client.begin_with({name: {relation: {} for relation in relations} for name, relations in types.items()}, [])
     allowed = [question.ask for question in scenario.checks if question.answer is True]
-    for question in scenario.checks:
-        body = warrant_body(question.ask)
-        has_relation = body["relation"] in types.get(body["objectType"], {})
-        if question.answer is False and has_relation and question.ask not in allowed:
-            client.post("/v2/warrants", json=body).raise_for_status()
-            assert client.ask(question.ask).json()["result"] == "Authorized"
+    opposite = {
+        question.ask: warrant_body(question.ask)
+        for question in scenario.checks
+        if question.answer is False and question.ask not in allowed
+    }
+    made = {ask: body for ask, body in opposite.items() if body["relation"] in types.get(body["objectType"], {})}
+    client.write([*made.values()])
+    for ask in made:
+        assert client.ask(ask).json()["result"] == "Authorized"

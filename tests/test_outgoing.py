@@ -109,16 +109,21 @@ UNUSABLE = {
 }
 
 
-EACH_NAME = [(user, name) for user in ("client.py", "trace_export.py") for name in UNUSABLE]
-"""A client of httpx and the one of requests, which take their options from the two functions that there are."""
+EACH_NAME = [("client.py", name) for name in UNUSABLE]
 SOME_NAMES = [
     (user, [*UNUSABLE][(2 * place + more) % len(UNUSABLE)])
-    for place, user in enumerate(("openfga_server.py", "warrant_server.py", "key_url.py", "doctor"))
+    for place, user in enumerate(("openfga_server.py", "warrant_server.py", "key_url.py", "doctor", "trace_export.py"))
     for more in (0, 1)
 ]
+OTHER_NAMES = [
+    pytest.param("trace_export.py", name, marks=pytest.mark.nightly)
+    for name in UNUSABLE
+    if ("trace_export.py", name) not in SOME_NAMES
+]
+"""The client of requests takes its options from another function than those of httpx, and imports the service."""
 
 
-@pytest.mark.parametrize(("user", "name"), [*EACH_NAME, *SOME_NAMES])
+@pytest.mark.parametrize(("user", "name"), [*EACH_NAME, *SOME_NAMES, *OTHER_NAMES])
 def test_a_variable_that_cannot_be_used_is_one_line_before_anything_begins(
     tmp_path: Path, user: str, name: str
 ) -> None:

@@ -1,4 +1,5 @@
-"""Everything about HTTP is tested on both stores, and where the fast path may answer, without it, too."""
+"""Everything about HTTP is tested on both stores, and where the fast path may answer, without it, too, at night:
+`test_fast_path.py` compares the answers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,7 +14,7 @@ from tests.running import Client, running_service, settings_for
 
 _numbers = count(1)
 WITHOUT_FAST_PATH = "sqlite-without-fast-path"
-SERVICES = ("sqlite", "postgres", WITHOUT_FAST_PATH)
+SERVICES = ("sqlite", "postgres", pytest.param(WITHOUT_FAST_PATH, marks=pytest.mark.nightly))
 WITHOUT_FAST_ROUTES = frozenset(
     f"tests.api.test_{name}"
     for name in (

@@ -30,6 +30,19 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/new.db"
 
 
+CROSSWISE = pytest.mark.parametrize(
+    ("reference", "database_url"),
+    [
+        ("sqlite", "postgres"),
+        ("postgresql", "sqlite"),
+        pytest.param("sqlite", "sqlite", marks=pytest.mark.nightly),
+        pytest.param("postgresql", "postgres", marks=pytest.mark.nightly),
+    ],
+    indirect=True,
+)
+"""Is for tests of what is read from one database and written to another."""
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def reference(request: pytest.FixtureRequest) -> Reference:
     """More than a page of everything; objects of different types with one id; a type that nobody defined."""

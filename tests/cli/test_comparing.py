@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from magistrate.operations.importing import comparison as comparing
+from tests.cli.conftest import CROSSWISE
 from tests.cli.moves import lines_of, moved, moved_from
 from tests.databases import dump
 from tests.reference_server import KEY as OLD_KEY
@@ -99,6 +100,7 @@ def test_a_check_that_differs_for_no_known_reason_is_a_failure(reference: Refere
     assert "document:new#viewer@user:u0 authorized not authorized UNEXPLAINED" in lines_of(ran.stdout)
 
 
+@CROSSWISE
 def test_grants_of_a_relation_that_is_missing_here_are_not_taken_for_refused(
     reference: Reference, database_url: str
 ) -> None:
@@ -381,6 +383,7 @@ def test_verifying_writes_nothing(reference: Reference, sqlite_url: str) -> None
     assert dump(sqlite_url) == before
 
 
+@CROSSWISE
 def test_a_grant_that_was_revoked_there_and_stands_here_is_named_though_all_counts_are_equal(
     reference: Reference, database_url: str
 ) -> None:

@@ -202,7 +202,14 @@ LOCAL |= {("forward", "test"), ("forward", "schema"), ("mcp",)}
 """The commands that call no service."""
 
 
-@pytest.mark.parametrize("command", sorted(set(ARGUMENTS) - LOCAL), ids=" ".join)
+WAITING = [
+    pytest.param(command, id=" ".join(command), marks=[pytest.mark.nightly] * (place % 3 > 0))
+    for place, command in enumerate(sorted(set(ARGUMENTS) - LOCAL))
+]
+"""All others; a run without `-m nightly` takes every third, as one function ends them all."""
+
+
+@pytest.mark.parametrize("command", WAITING)
 def test_sigint_ends_every_command_that_waits_with_130(tmp_path: Path, command: Words) -> None:
     write_files(tmp_path)
     arrived = tmp_path / "arrived"

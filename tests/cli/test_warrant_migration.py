@@ -14,6 +14,7 @@ from magistrate.cli.commands import main
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.stores import migrate_store
+from tests.cli.conftest import CROSSWISE
 from tests.cli.moves import lines_of, moved, moved_from
 from tests.cli.runner import CommandRunner
 from tests.conftest import STORES, new_database_url
@@ -157,6 +158,7 @@ def test_a_long_move_says_now_and_then_how_far_it_is(
     assert told == [f"{rows} rows of {old_service} are {done}" for done in ("stored", "read") for rows in (8, 24, 42)]
 
 
+@CROSSWISE
 def test_small_pages_standard_cursors_and_equal_ids_lose_nothing(reference: Reference, database_url: str) -> None:
     with reference_server(reference) as server:
         ran = moved(server.url, database_url, "--sample", "50", key=OLD_KEY)
@@ -208,6 +210,7 @@ def test_rows_that_are_refused_are_all_reported_and_nothing_is_stored_from_there
     assert [dump(sqlite_url)[table] for table in ("object_type", "object", "warrant")] == [[], [], []]
 
 
+@CROSSWISE
 def test_chunks_before_the_first_refused_row_are_stored_and_the_next_import_goes_on_there(
     reference: Reference, database_url: str
 ) -> None:
@@ -238,6 +241,7 @@ def test_an_object_that_the_source_server_cannot_delete_is_left_out_and_ends_not
     assert "objects 28 1 27" in lines_of(ran.stdout)
 
 
+@CROSSWISE
 def test_refused_rows_are_left_out_if_that_is_wanted(reference: Reference, database_url: str) -> None:
     ran = moved_from(with_refused_rows(reference), database_url, "--skip-refused", "--sample", "90")
 
@@ -283,6 +287,7 @@ def test_a_second_import_brings_what_is_new_and_reports_that_rows_were_deleted(
     assert "warrants 12 0 14 DIFFERS" in lines_of(shrunk.stdout)
 
 
+@CROSSWISE
 def test_a_warrant_that_was_written_again_there_gets_its_new_time_here(reference: Reference, database_url: str) -> None:
     with reference_server(reference) as server:
         moved(server.url, database_url, "--sample", "0", key=OLD_KEY)
@@ -302,6 +307,7 @@ def test_a_warrant_that_was_written_again_there_gets_its_new_time_here(reference
     assert dated == {"d0@u0": reference.warrants[-1]["createdAt"]}
 
 
+@CROSSWISE
 def test_an_import_that_the_source_server_ended_goes_on_behind_what_is_stored(
     reference: Reference, database_url: str
 ) -> None:

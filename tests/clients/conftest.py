@@ -1,12 +1,16 @@
-"""The Node libraries, and our client for TypeScript, installed once for all tests of them."""
+"""A service for the clients of its APIs, and the Node libraries and our client for TypeScript, installed once for all
+tests of them."""
 
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.clients.typescript_package import MISSING, PROGRAMS, build_package
+from tests.conftest import POSTGRES_AT_NIGHT, new_database_url
+from tests.running import Client, running_service, settings_for
 
 SOURCES = Path(__file__).parent / "node"
 DEADLINE_SECONDS = 90
@@ -34,3 +38,12 @@ def typescript_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if shutil.which(program) is None:
             pytest.skip(MISSING.format(program))
     return build_package(tmp_path_factory.mktemp("clients"))
+
+
+@pytest.fixture(scope="module", params=POSTGRES_AT_NIGHT)
+def shared_client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client of a service that all tests of a module share, on each store in turn at night: what is tested here are
+    clients of APIs, which are tested on both."""
+    url = new_database_url(request.param, tmp_path_factory.mktemp("shared"), request)
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        yield client

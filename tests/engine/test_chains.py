@@ -25,7 +25,7 @@ from tests.chains import CHAINS, WARRANTS, Chain, combined, on_parent, same
 from tests.memory_source import PLENTY, found_paths, model_of, rows_of
 from tests.scenario_files import stored_warrant
 
-LONG = 5_000
+LONG = 2_500
 MAX_CALLS = 300_000
 """In a time slice."""
 

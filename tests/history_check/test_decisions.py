@@ -14,6 +14,7 @@ from magistrate.engine.lists.language import read_query
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.terms import ObjectRef
 from tests.access import access
+from tests.conftest import list_seeds
 from tests.histories.models import DOCUMENTS, OF, USERS, draw_types, draw_warrant
 from tests.oracle import Node
 from tests.oracle_queries import Facts, list_rows
@@ -45,7 +46,7 @@ def draw_write(random: Random, state: State) -> Write:
     return write
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", list_seeds(1, 3))
 def test_lists_and_access_are_those_of_the_whole_oracle(seed: int) -> None:
     random = Random(seed)
     state = State(draw_types(random), 1)

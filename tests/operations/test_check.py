@@ -29,6 +29,7 @@ from magistrate.store.database import Execute, Script
 from magistrate.store.sql_reads import MAX_ROWS
 from magistrate.wiring.contexts import context_of
 from tests import oracle
+from tests.conftest import POSTGRES_AT_NIGHT
 from tests.event_loop_turns import counted_turns
 from tests.operations.stored_warrants import (
     DRIVE,
@@ -202,6 +203,7 @@ def members_of_all(number: int) -> Script[None]:
     )
 
 
+@pytest.mark.parametrize("counted", POSTGRES_AT_NIGHT, indirect=True)
 async def test_a_group_of_two_hundred_thousand_answers_for_each_of_them(
     counted: tuple[Context, CountingDatabase],
 ) -> None:

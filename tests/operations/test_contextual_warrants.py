@@ -27,13 +27,14 @@ from magistrate.operations.models.object_types import delete_object_type
 from magistrate.operations.paging import PageRequest
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.store.contract.lists import Slice
+from tests.conftest import list_seeds
 from tests.operations.node import Node
 from tests.operations.stored_warrants import new, question
 from tests.properties.contextual_cases import LIFELIKE, SHAPES
 
 pytestmark = pytest.mark.anyio
 
-SEEDS = range(12)
+SEEDS = list_seeds(5, 12)
 CHECKS = [
     f"{where}@user:{user}"
     for where in ("document:1#reader", "document:2#viewer", "folder:1#viewer", "group:1#member", "group:2#member")

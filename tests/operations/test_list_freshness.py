@@ -19,6 +19,7 @@ from magistrate.operations.paging import Page, PageRequest, read_page_request
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS
 from magistrate.store.postgres import database, heads, writer
+from tests.conftest import list_seeds
 from tests.operations.node import Node
 from tests.operations.stored_warrants import LATEST
 
@@ -216,7 +217,7 @@ class Storm:
             await self.nodes[0].allowed("folder:f00#viewer@user:ann")
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", list_seeds(3, 10))
 async def test_all_pages_of_a_list_are_of_one_revision_that_is_fresh_enough(
     nodes: tuple[Node, Node], clock: Clock, seed: int
 ) -> None:

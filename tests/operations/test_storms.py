@@ -151,8 +151,13 @@ async def filling(nodes: Sequence[Node], monkeypatch: pytest.MonkeyPatch) -> Asy
 
 @pytest.mark.parametrize(
     ("cache_bytes", "least_hits", "is_filled"),
-    [(100_000_000, 100, False), (100_000_000, 100, True), (20_000, 10, False), (20_000, 10, True), (0, 0, False)],
-    ids=["cached", "filled", "tiny-cache", "tiny-filled", "not-cached"],
+    [
+        pytest.param(100_000_000, 100, False, id="cached"),
+        pytest.param(100_000_000, 100, True, id="filled", marks=pytest.mark.nightly),
+        pytest.param(20_000, 10, False, id="tiny-cache", marks=pytest.mark.nightly),
+        pytest.param(20_000, 10, True, id="tiny-filled"),
+        pytest.param(0, 0, False, id="not-cached"),
+    ],
 )
 async def test_each_answer_is_that_of_the_revision_it_names(
     stormy_nodes: tuple[Node, Node], least_hits: int, is_filled: bool, monkeypatch: pytest.MonkeyPatch

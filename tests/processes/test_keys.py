@@ -226,7 +226,16 @@ def test_a_running_service_takes_a_key_that_was_reset_and_refuses_the_lost_one(t
         assert service.stop() == 0
 
 
-@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.nightly), "2"])
+@pytest.mark.parametrize(
+    ("database_url", "workers"),
+    [
+        ("sqlite", "1"),
+        ("postgres", "2"),
+        pytest.param("sqlite", "2", marks=pytest.mark.nightly),
+        pytest.param("postgres", "1", marks=pytest.mark.nightly),
+    ],
+    indirect=["database_url"],
+)
 def test_a_key_is_in_force_in_every_worker_and_of_both_services_on_a_database(
     tmp_path: Path, workers: str, database_url: str
 ) -> None:

@@ -67,8 +67,15 @@ def read_metric(client: Client, name: str) -> float:
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"magistrate_{name}"))
 
 
-@pytest.mark.parametrize("kind", PAGES)
-@pytest.mark.parametrize("pause", [0.0, 0.05], ids=["at once", "one after another"])
+@pytest.mark.parametrize(
+    ("kind", "pause"),
+    [
+        pytest.param("objects", 0.0, id="objects at once"),
+        pytest.param("query", 0.05, id="query one after another"),
+        pytest.param("objects", 0.05, id="objects one after another", marks=pytest.mark.nightly),
+        pytest.param("query", 0.0, id="query at once", marks=pytest.mark.nightly),
+    ],
+)
 def test_answers_that_nobody_reads_take_no_more_than_they_may(tmp_path: Path, kind: str, pause: float) -> None:
     with serving(tmp_path, max_unsent_bytes=MAX_UNSENT, wait_timeout_ms=200, cache_bytes=0) as (
         service,

@@ -149,7 +149,8 @@ def test_a_worker_that_is_told_to_stop_is_replaced_and_loses_no_connection(tmp_p
     assert (entry["pid"], entry["reason"]) == (stopped, "it received a signal to stop")
 
 
-@pytest.mark.parametrize(("steady_seconds", "ends"), [(600, True), pytest.param(0, False, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize(("steady_seconds", "ends"), [(600, True), (0, False)])
 def test_five_failures_in_a_row_end_the_service(tmp_path: Path, steady_seconds: float, ends: bool) -> None:
     with supervised(tmp_path, steady_seconds=steady_seconds) as service:
         for _ in range(4):
@@ -315,7 +316,7 @@ def test_a_reload_under_load_on_kept_connections_drops_no_request(tmp_path: Path
     assert load.refused == 0
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.nightly), "2"])
 def test_a_stop_under_load_on_kept_connections_drops_no_request(tmp_path: Path, workers: str) -> None:
     with ServiceProcess(tmp_path, "--workers", workers, api_key=KEY) as service:
         with load_on(service) as load:
@@ -327,7 +328,7 @@ def test_a_stop_under_load_on_kept_connections_drops_no_request(tmp_path: Path, 
     assert load.faults == []
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.nightly)])
 def test_running_out_of_descriptors_is_logged_and_passes(tmp_path: Path, workers: str) -> None:
     with ServiceProcess(tmp_path, "--workers", workers, api_key=KEY) as service:
         wait_until(lambda: workers == "1" or both_serve(service))

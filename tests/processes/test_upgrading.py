@@ -235,6 +235,7 @@ def test_a_new_version_migrates_under_the_one_before_which_can_be_restarted(
         assert stop_quietly(after) == ["a migration begins: next", f"the database was migrated: {NEWEST + 1}"]
 
 
+@POSTGRES_NIGHTLY
 def test_a_version_starts_on_what_the_next_one_has_made(
     url: str, this_version: Path, expanding_version: Path, tmp_path: Path
 ) -> None:

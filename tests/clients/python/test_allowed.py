@@ -125,6 +125,16 @@ def test_the_rows_are_those_that_checks_allow(name: str, client: Client, make_ro
     require_exact(make_rows(CASES[name]), client, CASES[name])
 
 
+@pytest.mark.parametrize(
+    ("make_rows", "own_url"),
+    [
+        ("sqlalchemy", "postgres"),
+        ("django", "sqlite"),
+        pytest.param("sqlalchemy", "sqlite", marks=pytest.mark.nightly),
+        pytest.param("django", "postgres", marks=pytest.mark.nightly),
+    ],
+    indirect=True,
+)
 @pytest.mark.parametrize("size", [object_sets.PROBED_IDS + 1, pytest.param(100_000, marks=pytest.mark.nightly)])
 def test_many_ids_are_exact(size: int, client: Client, make_rows: Callable[[Case], Rows]) -> None:
     """They are read on many pages, and hashed by PostgreSQL."""
