@@ -6,10 +6,11 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -93,13 +94,6 @@ async def open_service(
         ring = await keys.open()
         context.take_over_keys = keys.take_over
         context.restore = partial(restore_upload, settings)
-        limits = Limits(
-            settings.max_body_bytes,
-            settings.max_json_depth,
-            settings.body_timeout_ms,
-            settings.request_timeout_ms,
-            settings.max_restore_bytes,
-        )
         admitted = admissions(
             settings.max_running_requests,
             settings.max_waiting_requests,
@@ -107,21 +101,14 @@ async def open_service(
             settings.max_all_bodies_bytes,
         )
         deliverer = WebhookDeliverer(contexts, tracer, leadership.take)
-        METRICS.read = partial(_readings, contexts, admitted, deliverer)
-        METRICS.read_durations = lambda: {"head_lock_seconds": context.store.head_locks.read()}
-        METRICS.requests_by_store = Counter() if settings.metrics_store_label else None
-        METRICS.name_store = contexts.name_issuer
-        works = [_stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
+        _connect_metrics(settings, contexts, admitted, deliverer)
         rule_file = RuleFile(settings, shared_folder)
         forward_rules = await rule_file.open()
+        works = [_stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
         works += [rule_file.keep_fresh(), keys.keep_fresh(), keys.follow_changes(), keys.end_expired()]
-        works.append(_synchronize_clock_periodically(context))
+        works += [_synchronize_clock_periodically(context), *([] if provider is None else [provider.keys.keep_fresh()])]
         if not settings.read_only:
-            works += [keys.note_uses(), deliverer.run(), _delete_periodically(contexts, leadership, settings)]
-            works += [_end_expired_periodically(contexts, leadership)]
-            works += [_remove_deleted_periodically(contexts, leadership)]
-        if provider is not None:
-            works.append(provider.keys.keep_fresh())
+            works += [keys.note_uses(), deliverer.run(), *_maintain_stores(contexts, leadership, settings)]
         logging = context.decisions.unwritten.writing() if context.decisions is not None else nullcontext()
         filler = GraphFiller(contexts)
         async with running_beside(*works), logging:
@@ -134,13 +121,33 @@ async def open_service(
                     contexts,
                     ring,
                     bearers,
-                    limits,
+                    _read_limits(settings),
                     admissions=admitted,
                     store_rates=store_rates or StoreRates(open_slots(None, STORE_SLOTS)),
                     rate_limit=rate_limit,
                     public_url=settings.public_url,
                     forward_rules=forward_rules,
                 )
+
+
+def _read_limits(settings: Settings) -> Limits:
+    return Limits(
+        settings.max_body_bytes,
+        settings.max_json_depth,
+        settings.body_timeout_ms,
+        settings.request_timeout_ms,
+        settings.max_restore_bytes,
+    )
+
+
+def _connect_metrics(
+    settings: Settings, contexts: StoreContexts, admitted: Admissions, deliverer: WebhookDeliverer
+) -> None:
+    """Has the metrics of this process read what the service counts."""
+    METRICS.read = partial(_readings, contexts, admitted, deliverer)
+    METRICS.read_durations = lambda: {"head_lock_seconds": contexts.default.store.head_locks.read()}
+    METRICS.requests_by_store = Counter() if settings.metrics_store_label else None
+    METRICS.name_store = contexts.name_issuer
 
 
 async def _preload(filler: GraphFiller, contexts: StoreContexts, seconds: float) -> None:
@@ -160,6 +167,15 @@ async def _pause(leadership: Leadership, seconds: float) -> None:
         await asyncio.sleep(_PAUSES.uniform(0.5, 1) * seconds)
         if leadership.take():
             return
+
+
+def _maintain_stores(
+    contexts: StoreContexts, leadership: Leadership, settings: Settings
+) -> Iterator[Coroutine[Any, Any, None]]:
+    """Yields what ends and deletes rows of stores that are over, until it is cancelled."""
+    yield _delete_periodically(contexts, leadership, settings)
+    yield _end_expired_periodically(contexts, leadership)
+    yield _remove_deleted_periodically(contexts, leadership)
 
 
 async def _delete_periodically(contexts: StoreContexts, leadership: Leadership, settings: Settings) -> None:
