@@ -1,6 +1,5 @@
 """Adds the names that OpenFGA's API has to answers that are full of ours (docs/openfga.md#in-answers-of-v2)."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, wraps
 from inspect import iscoroutinefunction
@@ -9,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from magistrate.api.calls import Answer, Call, Deferred, Handler, answer_call
+from magistrate.engine.warrants.notation import read_rendered_check
 from magistrate.operations.openfga.names import UsedNames, find_shown_names
 from magistrate.operations.scheduling import checkpoint
 
@@ -16,7 +16,6 @@ A = TypeVar("A", bound=msgspec.Struct)
 
 VALUES_AT_ONCE = 4_000
 """Limits the members of an answer that are read before a yield, which takes a millisecond or two."""
-_CHECK = re.compile(r"([^:#@]+):([^#]*)#([^#@]+)@([^:#@]+):([^#]*)(?:#(.+))?")
 
 
 class OpenFgaNames(msgspec.Struct, omit_defaults=True):
@@ -85,12 +84,11 @@ def _ignore(used: UsedNames, value: str) -> None:
 
 
 def _add_check(used: UsedNames, value: str) -> None:
-    matched = _CHECK.fullmatch(value)
-    if matched is not None:
-        object_type, object_id, relation, subject_type, subject_id, userset = matched.groups()
-        used.types.update((object_type, subject_type))
-        used.ids.update((object_id, subject_id))
-        used.relations.update(filter(None, (relation, userset)))
+    names = read_rendered_check(value)
+    if names is not None:
+        used.types.update((names.object_type, names.subject_type))
+        used.ids.update((names.object_id, names.subject_id))
+        used.relations.update(filter(None, (names.relation, names.subject_relation)))
 
 
 _ADDITIONS: Mapping[str, Callable[[UsedNames, str], None]] = {

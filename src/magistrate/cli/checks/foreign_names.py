@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from magistrate.cli.output import render_warrant
 from magistrate.engine.nesting import fold
+from magistrate.engine.warrants.notation import read_rendered_check
 
 Node = dict[str, Any]
 Names = Mapping[str, Mapping[str, str]]
 """Maps types, relations, ids and conditions each to their names in OpenFGA."""
 
-_CHECK = re.compile(r"([^:#@]+):([^#]*)#([^#@]+)@([^:#@]+):([^#]*)(?:#(.+))?")
 _WORD = re.compile(r"[A-Za-z0-9_%-]+")
 _KINDS = ("types", "relations", "ids", "conditions")
 
@@ -74,15 +74,12 @@ def _show_suggestion(suggestion: dict[str, Any], names: Names) -> dict[str, Any]
 
 
 def _show_check(text: str, names: Names) -> str:
-    matched = _CHECK.fullmatch(text)
-    if matched is None:
+    ours = read_rendered_check(text)
+    if ours is None:
         return text
-    types, relations, ids = (names.get(kind, {}) for kind in _KINDS[:3])
-    object_type, object_id, relation, subject_type, subject_id, userset = matched.groups()
-    of_object = f"{types.get(object_type, object_type)}:{ids.get(object_id, object_id)}"
-    subject = f"{types.get(subject_type, subject_type)}:{ids.get(subject_id, subject_id)}"
-    group = f"#{relations.get(userset, userset)}" if userset else ""
-    return f"{of_object}#{relations.get(relation, relation)}@{subject}{group}"
+    kinds = ("types", "ids", "relations", "types", "ids", "relations")
+    shown = [names.get(kind, {}).get(name, name) for kind, name in zip(kinds, ours, strict=True)]
+    return type(ours)._make(shown).render()
 
 
 def _show_warrant(warrant: dict[str, Any], names: Names) -> dict[str, Any]:

@@ -29,6 +29,16 @@ _WRITTEN = re.compile(
 )
 
 
+_CHECK = re.compile(r"([^:#@]+):([^#]*)#([^#@]+)@([^:#@]+):([^#]*)(?:#(.+))?")
+
+
+def read_rendered_check(text: str) -> WarrantNames | None:
+    """Returns the names in the text of a check, as explanations have it, in which no id is quoted, whatever it
+    contains. Returns None for other text."""
+    matched = _CHECK.fullmatch(text)
+    return None if matched is None else warrant_names(*matched.groups(default=""))
+
+
 def read_written(text: str) -> Written:
     """Returns the parts of a warrant in written form. Raises InvalidRequest, whose message shows the form."""
     matched = _WRITTEN.fullmatch(text)
