@@ -4,6 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { keepNames } from "./openfga_names";
 import { Refused } from "./refused";
 import { store } from "./route";
+import * as words from "./words";
 
 export { Refused };
 
@@ -32,8 +33,8 @@ export interface Need {
 
 /** Returns why the key may not do something; undefined: it may, or it is not known yet what it may do. */
 export function findObstacle({ scope, ofAllTypes }: Need): string | undefined {
-  if (access.value && !access.value.scopes.includes(scope)) return `Your key lacks the scope ${scope}`;
-  if (ofAllTypes && onlyTypes.value) return `Your key is limited to ${onlyTypes.value.join(", ")}`;
+  if (access.value && !access.value.scopes.includes(scope)) return words.permissions.lacksScope(scope);
+  if (ofAllTypes && onlyTypes.value) return words.permissions.isLimitedTo(onlyTypes.value.join(", "));
   return undefined;
 }
 
@@ -88,7 +89,7 @@ export async function send(path: string, request: Request = {}): Promise<Respons
     answer = await fetch(url, { method, headers, body, signal: request.signal, credentials: "omit" });
   } catch (fault) {
     if (fault instanceof DOMException && fault.name === "AbortError") throw fault;
-    throw new Refused(0, "unreachable", "The service did not answer.");
+    throw new Refused(0, "unreachable", words.refusals.noAnswer);
   }
   if (!answer.ok) throw await readRefusal(answer, request.key === undefined);
   return answer;
@@ -96,10 +97,10 @@ export async function send(path: string, request: Request = {}): Promise<Respons
 
 async function readRefusal(answer: Response, isOfSession: boolean): Promise<Refused> {
   const body = (await answer.json().catch(() => ({}))) as { code?: string; message?: string; parameter?: string };
-  const message = body.message ?? `The service answered ${answer.status}.`;
+  const message = body.message ?? words.refusals.answered(answer.status);
   const refused = new Refused(answer.status, body.code ?? "", message, body.parameter);
   if (answer.status === 401 && isOfSession) {
-    signOut("The key is not valid any more. Sign in again.");
+    signOut(words.signIn.isKeyOver);
   }
   return refused;
 }
@@ -125,7 +126,7 @@ export async function signIn(given: string): Promise<void> {
   } catch (fault) {
     const isOtherScope = fault instanceof Refused && fault.status === 403;
     if (!isOtherScope) throw fault;
-    throw new Refused(403, fault.code, `The console reads with your key: ${fault.message}.`);
+    throw new Refused(403, fault.code, words.signIn.readsWithKey(fault.message));
   }
   storeKey(given);
 }

@@ -1,6 +1,7 @@
 /** Represents what a write did, as histories list it. */
 
 import { writeObject, writeWarrant, type ObjectName, type WarrantKey } from "./names";
+import * as words from "./words";
 
 export interface Change {
   verb: "created" | "updated" | "deleted" | "expired";
@@ -9,6 +10,6 @@ export interface Change {
 }
 
 export function describeChange({ verb, what }: Change): string {
-  if ("warrant" in what) return `${verb} ${writeWarrant(what.warrant)}`;
-  return `${verb} ${"object" in what ? writeObject(what.object) : `${what.kind} ${what.name}`}`;
+  if ("warrant" in what) return words.history.change(words.verbs[verb], writeWarrant(what.warrant));
+  return words.history.change(words.verbs[verb], "object" in what ? writeObject(what.object) : `${what.kind} ${what.name}`);
 }

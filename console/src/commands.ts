@@ -7,6 +7,7 @@ import { asOf, go } from "./route";
 import { findSaved, parametersOf, type SavedQuery } from "./saved_queries";
 import { objectTypes, type Page } from "./schema";
 import { changeTheme } from "./theme";
+import * as words from "./words";
 
 export interface Command {
   name: string;
@@ -24,27 +25,27 @@ interface Entry extends Command {
 }
 
 const PAGE_ENTRIES: Entry[] = [
-  { name: "Why", hint: "explain a check", run: () => go("why") },
-  { name: "Objects", hint: "page", run: () => go("data") },
-  { name: "Warrants", hint: "page", run: () => go("data", { show: "warrants" }) },
-  { name: "Queries", hint: "page", run: () => go("queries"), needs: { scope: "query" } },
-  { name: "History", hint: "page", run: () => go("history"), needs: { scope: "events" } },
-  { name: "Live", hint: "changes as they are made", run: () => go("live"), needs: { scope: "events" } },
-  { name: "Model", hint: "page", run: () => go("model"), needs: { scope: "read", ofAllTypes: true } },
-  { name: "Tests", hint: "page", run: () => go("tests"), needs: { scope: "read", ofAllTypes: true } },
-  { name: "Keys", hint: "page of the service", run: () => go("service") },
-  { name: "Your key", hint: "page of the service", run: () => go("service", { show: "own" }) },
-  { name: "Integrations", hint: "APIs, gateways and agents", run: () => go("service", { show: "integrations" }) },
-  { name: "Sessions", hint: "page of the service", run: () => go("service", { show: "sessions" }) },
-  { name: "Webhooks", hint: "page of the service", run: () => go("service", { show: "webhooks" }) },
-  { name: "Metrics", hint: "page of the service", run: () => go("service", { show: "metrics" }) },
+  { name: words.pages.why, hint: words.palette.explainACheck, run: () => go("why") },
+  { name: words.pages.objects, hint: words.palette.page, run: () => go("data") },
+  { name: words.pages.warrants, hint: words.palette.page, run: () => go("data", { show: "warrants" }) },
+  { name: words.pages.queries, hint: words.palette.page, run: () => go("queries"), needs: { scope: "query" } },
+  { name: words.pages.history, hint: words.palette.page, run: () => go("history"), needs: { scope: "events" } },
+  { name: words.pages.live, hint: words.palette.live, run: () => go("live"), needs: { scope: "events" } },
+  { name: words.pages.model, hint: words.palette.page, run: () => go("model"), needs: { scope: "read", ofAllTypes: true } },
+  { name: words.pages.tests, hint: words.palette.page, run: () => go("tests"), needs: { scope: "read", ofAllTypes: true } },
+  { name: words.pages.keys, hint: words.palette.servicePage, run: () => go("service") },
+  { name: words.pages.ownKey, hint: words.palette.servicePage, run: () => go("service", { show: "own" }) },
+  { name: words.pages.integrations, hint: words.palette.integrations, run: () => go("service", { show: "integrations" }) },
+  { name: words.pages.sessions, hint: words.palette.servicePage, run: () => go("service", { show: "sessions" }) },
+  { name: words.pages.webhooks, hint: words.palette.servicePage, run: () => go("service", { show: "webhooks" }) },
+  { name: words.pages.metrics, hint: words.palette.servicePage, run: () => go("service", { show: "metrics" }) },
 ];
 const ACTIONS: Entry[] = [
-  { name: "New warrant", hint: "action", run: () => go("data", { show: "warrants", open: "warrant" }), needs: { scope: "write" }, isChange: true },
-  { name: "New object", hint: "action", run: () => go("data", { open: "object" }), needs: { scope: "write" }, isChange: true },
-  { name: "Import a file", hint: "action", run: () => go("data", { open: "file" }), needs: { scope: "write" }, isChange: true },
-  { name: "Change the colours", hint: "action", run: changeTheme },
-  { name: "Sign out", hint: "action", run: () => signOut() },
+  { name: words.warrants.create, hint: words.palette.action, run: () => go("data", { show: "warrants", open: "warrant" }), needs: { scope: "write" }, isChange: true },
+  { name: words.objects.create, hint: words.palette.action, run: () => go("data", { open: "object" }), needs: { scope: "write" }, isChange: true },
+  { name: words.importing.title, hint: words.palette.action, run: () => go("data", { open: "file" }), needs: { scope: "write" }, isChange: true },
+  { name: words.shell.changeColours, hint: words.palette.action, run: changeTheme },
+  { name: words.shell.signOut, hint: words.palette.action, run: () => signOut() },
 ];
 
 /** Returns commands for a text, the likeliest first. */
@@ -73,18 +74,18 @@ function listTyped(text: string): Command[] {
   const check = readCheck(text);
   if (check) {
     const { subject, relation } = check;
-    return [{ name: text, hint: "explain this check", run: () => go("why", { subject: writeSubject(subject), relation, object: writeObject(check) }) }];
+    return [{ name: text, hint: words.palette.explainThisCheck, run: () => go("why", { subject: writeSubject(subject), relation, object: writeObject(check) }) }];
   }
   if (/^select\s/i.test(text) && !findObstacle({ scope: "query" })) {
-    return [{ name: text, hint: "run this query", run: () => go("queries", { q: text }) }];
+    return [{ name: text, hint: words.palette.runThisQuery, run: () => go("queries", { q: text }) }];
   }
   const object = readObject(text);
-  return object ? [{ name: writeObject(object), hint: "object or subject", run: () => go("object", { name: writeObject(object) }) }] : [];
+  return object ? [{ name: writeObject(object), hint: words.palette.objectOrSubject, run: () => go("object", { name: writeObject(object) }) }] : [];
 }
 
 async function findSavedCommands(text: string, readSaved: () => Promise<SavedQuery[]>): Promise<Command[]> {
   const found = findSaved(await readSaved(), text).slice(0, MOST_SAVED);
-  return found.map((saved) => ({ name: saved.name, hint: "saved query", run: () => go("queries", parametersOf(saved)) }));
+  return found.map((saved) => ({ name: saved.name, hint: words.palette.savedQuery, run: () => go("queries", parametersOf(saved)) }));
 }
 
 function listRelationCommands(text: string): Command[] {
@@ -93,7 +94,7 @@ function listRelationCommands(text: string): Command[] {
   return names
     .filter((name) => name.includes(text))
     .toSorted((one, other) => Number(other.startsWith(text)) - Number(one.startsWith(text)))
-    .map((name) => ({ name, hint: "in the model", run: () => go("model", { of: name }) }));
+    .map((name) => ({ name, hint: words.palette.inModel, run: () => go("model", { of: name }) }));
 }
 
 async function findStored(text: string, signal: AbortSignal): Promise<Command[]> {
@@ -103,6 +104,6 @@ async function findStored(text: string, signal: AbortSignal): Promise<Command[]>
   const { results } = await read<Page<StoredObject>>("v2/objects", { query, signal });
   return results.map((object) => {
     const name = writeObject(object);
-    return { name, hint: describeMeta(object.meta) ?? "object or subject", run: () => go("object", { name }) };
+    return { name, hint: describeMeta(object.meta) ?? words.palette.objectOrSubject, run: () => go("object", { name }) };
   });
 }

@@ -74,3 +74,49 @@ export function writePythonCheck({ url, store }: Service, { subject, relation, o
     `    print(client.explain(${[...what, ...named].join(", ")}))`,
   ].join("\n");
 }
+
+export function writeOpenFgaPython(url: string, storeId: string, tuple: Record<string, string>): string {
+  const members = Object.entries(tuple).map(([name, text]) => `${name}=${JSON.stringify(text)}`);
+  return [
+    "import os",
+    "from openfga_sdk import ClientConfiguration",
+    "from openfga_sdk.client.models import ClientCheckRequest",
+    "from openfga_sdk.credentials import CredentialConfiguration, Credentials",
+    "from openfga_sdk.sync import OpenFgaClient",
+    "",
+    'token = CredentialConfiguration(api_token=os.environ["MAGISTRATE_API_KEY"])',
+    'credentials = Credentials("api_token", token)',
+    `configuration = ClientConfiguration(api_url=${JSON.stringify(url)}, store_id=${JSON.stringify(storeId)}, credentials=credentials)`,
+    "with OpenFgaClient(configuration) as client:",
+    `    print(client.check(ClientCheckRequest(${members.join(", ")})))`,
+  ].join("\n");
+}
+
+export function writeOpenFgaCommand(url: string, storeId: string, { subject, relation, object }: WrittenCheck): string {
+  const check = [subject, relation, object].map(quoteWord).join(" ");
+  return `fga query check ${check} --api-url ${quoteWord(url)} --store-id ${storeId} --api-token "$MAGISTRATE_API_KEY"`;
+}
+
+export const GATEWAY_RULES = [
+  "version: 1",
+  "source: x-original",
+  "identity:",
+  "  header: X-Auth-User",
+  "rules:",
+  "  - path: /documents/{id}",
+  "    object: document:{id}",
+  "    relation: viewer",
+].join("\n");
+
+export function writeGatewayRequest(url: string): string {
+  return [
+    `curl -si ${quoteWord(`${url}/authz`)}`,
+    '-H "X-Magistrate-Key: $MAGISTRATE_API_KEY"',
+    "-H 'X-Original-Method: GET' -H 'X-Original-Host: docs.example' -H 'X-Original-URI: /documents/1'",
+    "-H 'X-Auth-User: user:1'",
+  ].join(" \\\n  ");
+}
+
+export function writeAgentCommand(args: string[]): string {
+  return ["pip install 'magistrate[mcp]'", ["magistrate", ...args].map(quoteWord).join(" ")].join("\n");
+}

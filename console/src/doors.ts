@@ -3,6 +3,7 @@
 import { key, read, Refused, send } from "./api";
 import { store } from "./route";
 import type { ObjectType } from "./schema";
+import * as words from "./words";
 
 /** Says whether an API is on; undefined if the key cannot find it out. */
 export interface DoorState {
@@ -43,7 +44,7 @@ export async function findOpenFga(signal: AbortSignal): Promise<OpenFgaState> {
     const named = stores.find((one) => one.id === store || one.name === store) ?? (store === undefined ? findOwn(stores) : undefined);
     return { isOn: true, storeId: named?.id ?? (store !== undefined && isId(store) ? store : undefined) };
   } catch (fault) {
-    return readState(fault, "The service was started with --openfga off.");
+    return readState(fault, words.integrations.noOpenFga);
   }
 }
 
@@ -64,10 +65,10 @@ export async function findGateways(signal: AbortSignal): Promise<DoorState> {
     return { isOn: true };
   } catch (fault) {
     if (fault instanceof Refused && fault.status === 403 && /scope/.test(fault.message)) {
-      return { reason: "Your key lacks the scope forward, which it takes to find out." };
+      return { reason: words.integrations.lacksForward };
     }
     if (fault instanceof Refused && [400, 401, 403].includes(fault.status)) return { isOn: true };
-    return readState(fault, "The service was started without --forward-rules.");
+    return readState(fault, words.integrations.noRules);
   }
 }
 
@@ -77,7 +78,7 @@ export async function findDiscovery(signal: AbortSignal): Promise<DoorState> {
     await read(".well-known/authzen-configuration", { signal });
     return { isOn: true };
   } catch (fault) {
-    return readState(fault, "The service was started without --public-url, so it does not publish its URLs.");
+    return readState(fault, words.integrations.noPublicUrl);
   }
 }
 

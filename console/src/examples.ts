@@ -1,5 +1,7 @@
 /** Lists the worked examples that an empty store can begin with (docs/cli.md#worked-examples). */
 
+import * as words from "./words";
+
 export type ExampleName = "document-sharing" | "multi-tenant-rbac" | "code-hosting" | "agents";
 
 export interface ExampleEntry {
@@ -13,26 +15,26 @@ export interface ExampleEntry {
 export const EXAMPLES: ExampleEntry[] = [
   {
     name: "document-sharing",
-    title: "Shared documents",
-    meaning: "Documents in folders, shared with people, groups and everyone, and kept from some.",
+    title: words.samples.documents,
+    meaning: words.samples.aboutDocuments,
     types: ["user", "group", "folder", "document"],
   },
   {
     name: "multi-tenant-rbac",
-    title: "Tenants and roles",
-    meaning: "Two companies in one application, with roles that mean something only within one of them.",
+    title: words.samples.tenants,
+    meaning: words.samples.aboutTenants,
     types: ["user", "role", "tenant", "project"],
   },
   {
     name: "code-hosting",
-    title: "Repositories",
-    meaning: "Repositories of an organization, its nested teams, outside collaborators and protected branches.",
+    title: words.samples.repositories,
+    meaning: words.samples.aboutRepositories,
     types: ["user", "team", "repository", "branch"],
   },
   {
     name: "agents",
-    title: "Agents",
-    meaning: "Agents with tasks of their own, whose approvals start empty, and which delegate parts of them.",
+    title: words.samples.agents,
+    meaning: words.samples.aboutAgents,
     types: ["user", "agent", "task", "document"],
   },
 ];

@@ -3,6 +3,7 @@
 import { keyOf, readCheck, writeWarrant, type Warrant, type WarrantKey } from "./names";
 import { showObject, showRelation, showSubject, showText, showWarrant } from "./openfga_names";
 import { OPERATORS, type Operator } from "./operators";
+import * as words from "./words";
 
 export type Truth = boolean | "unknown";
 
@@ -70,25 +71,23 @@ export interface Branch {
   suggestion?: Suggestion;
 }
 
-const NEVER = "No rule of this relation can hold here, and nobody is given it by a warrant.";
-
 export function describePolicy(policy: PolicyTrace): string {
-  if (policy.holds === true) return `if ${policy.text}`;
+  if (policy.holds === true) return words.explanation.ifPolicy(policy.text);
   const reasons = [
-    ...(policy.missing ?? []).map((name) => `${name} was not sent`),
-    ...Object.entries(policy.values ?? {}).map(([name, value]) => `${name} is ${JSON.stringify(value)}`),
-    ...(policy.long ?? []).map((name) => `${name} is what was sent`),
+    ...(policy.missing ?? []).map((name) => words.explanation.notSent(name)),
+    ...Object.entries(policy.values ?? {}).map(([name, value]) => words.explanation.isValue(name, JSON.stringify(value))),
+    ...(policy.long ?? []).map((name) => words.explanation.isAsSent(name)),
   ];
-  if (reasons.length === 0) reasons.push(policy.holds === false ? "it does not hold" : "it cannot be evaluated");
-  return `if ${policy.text}, but ${reasons.join(" and ")}`;
+  if (reasons.length === 0) reasons.push(policy.holds === false ? words.explanation.doesNotHold : words.explanation.isNotEvaluated);
+  return words.explanation.ifBut(policy.text, reasons);
 }
 
 function linkOf(node: Node & { via: Warrant }): Link {
   const conditions: string[] = [];
   if (node.policy) conditions.push(describePolicy(node.policy));
-  else if (node.via.policy) conditions.push(`if ${node.via.policy}`);
-  if (node.outOfForce === "expired") conditions.push(`expired at ${node.via.expiresAt ?? ""}`);
-  if (node.outOfForce === "notStarted") conditions.push(`starts at ${node.via.startsAt ?? ""}`);
+  else if (node.via.policy) conditions.push(words.explanation.ifPolicy(node.via.policy));
+  if (node.outOfForce === "expired") conditions.push(words.explanation.expiredAt(node.via.expiresAt ?? ""));
+  if (node.outOfForce === "notStarted") conditions.push(words.explanation.startsAt(node.via.startsAt ?? ""));
   const isVoid = node.outOfForce !== undefined || (node.policy !== undefined && node.policy.holds !== true);
   return { warrant: node.via, state: isVoid ? "void" : "counts", condition: conditions.join("; ") || undefined };
 }
@@ -111,7 +110,7 @@ export function pathLinks(path: Warrant[]): Link[] {
   return path.map((warrant) => ({
     warrant,
     state: "counts",
-    condition: warrant.policy ? `if ${warrant.policy}` : undefined,
+    condition: warrant.policy ? words.explanation.ifPolicy(warrant.policy) : undefined,
   }));
 }
 
@@ -146,17 +145,7 @@ function listGentlest(suggestions: Suggestion[]): Suggestion[] {
 /** Returns what others gain and lose by a change, as a sentence; nothing for one that writes nothing. */
 export function describeEffects({ create, delete: deleted, effects }: Suggestion): string {
   if (create.length + deleted.length === 0) return "";
-  const least = effects.complete ? "" : "at least ";
-  const parts = [
-    ...(effects.lost ? [`lose ${least}${count(effects.lost)}`] : []),
-    ...(effects.gained ? [`gain ${least}${count(effects.gained)}`] : []),
-  ];
-  if (parts.length > 0) return `Others ${parts.join(" and ")}.`;
-  return effects.complete ? "It has no effect on others." : "Its effect on others is too large to be counted here.";
-}
-
-function count(rows: number): string {
-  return `${rows.toLocaleString("en")} ${rows === 1 ? "permission" : "permissions"}`;
+  return words.effects.onOthers(effects.lost, effects.gained, effects.complete);
 }
 
 function collectRequirements(root: Node, relation: string, explanation: Explanation): Requirement[] {
@@ -185,7 +174,7 @@ function describeAllOf(node: Node, relation: string, explanation: Explanation): 
     if (child.holds === true) {
       const links = listReasons(child);
       if (links.length > 0) {
-        const sentence = `${saySentence(child, "is")}, as ${showRelation(relation)} requires.`;
+        const sentence = words.explanation.asRequired(saySentence(child, true), showRelation(relation));
         requirements.push({ kind: "met", sentence, links, branches: [], hidden: 0 });
       }
     } else if (requiredBy(child) === "none") {
@@ -202,14 +191,14 @@ function describeExclusions(node: Node, relation: string): Requirement[] {
     child.holds === true
       ? {
           kind: "excluded",
-          sentence: `${saySentence(child, "is")}, which rules out ${showRelation(relation)}.`,
+          sentence: words.explanation.rulesOut(saySentence(child, true), showRelation(relation)),
           links: listReasons(child),
           branches: [],
           hidden: 0,
         }
       : {
           kind: "undecided",
-          sentence: `It is unknown whether ${saySentence(child, "is")}, which would rule out ${showRelation(relation)}.`,
+          sentence: words.explanation.isUnknown(saySentence(child, true), showRelation(relation)),
           links: [],
           branches: [],
           hidden: 0,
@@ -230,7 +219,7 @@ function describeShortfall(node: Node, explanation: Explanation): Requirement {
   }
   links.push(...chain.filter(hasVia).map(linkOf).reverse());
   const leadsNowhere = links.length < 2 && !links[0]?.condition;
-  const ending = leadsNowhere ? ", and nothing that is written leads there." : "; this is the closest it comes:";
+  const ending = leadsNowhere ? words.explanation.nothingLeads : words.explanation.closest;
   return {
     kind: node.holds === "unknown" ? "undecided" : "missing",
     sentence: describeNotHeld(node, ending),
@@ -242,10 +231,10 @@ function describeShortfall(node: Node, explanation: Explanation): Requirement {
 
 /** Returns what is not the case. A rule that is no relation has no sentence about the subject. */
 function describeNotHeld(node: Node, ending: string): string {
-  if (node.check) return saySentence(node, "is not") + ending;
-  if (!node.rule) return NEVER;
+  if (node.check) return saySentence(node, false) + ending;
+  if (!node.rule) return words.explanation.never;
   const condition = node.policy ? ` (${describePolicy(node.policy)})` : "";
-  const sentence = saySentence(node, "is not") + condition;
+  const sentence = saySentence(node, false) + condition;
   return sentence.charAt(0).toUpperCase() + sentence.slice(1) + (node.children?.length ? ending : ".");
 }
 
@@ -265,7 +254,7 @@ function listBranches(node: Node, closest: Node, explanation: Explanation): Bran
     if (!one.check || one === closest || one.check === closest.check) continue;
     const suggestion = suggestions.get(one.check);
     const isEnd = !one.children?.length && !one.loop;
-    if (isEnd || suggestion) branches.set(one.check, { sentence: `${saySentence(one, "is not")}.`, suggestion });
+    if (isEnd || suggestion) branches.set(one.check, { sentence: `${saySentence(one, false)}.`, suggestion });
   }
   return [...branches.values()];
 }
@@ -315,9 +304,9 @@ function rankNode(node: Node, wanted: (string | undefined)[], suggestions: Sugge
 /** Returns which part of the words of a policy are no names of these variables: the fewer, the likelier they are all
  * that it needs. It is 1 if none of them occurs. */
 function countOthers(text: string, names: string[]): number {
-  const words = new Set(text.replace(/"[^"]*"|'[^']*'/g, "").match(/[\p{L}_][\p{L}\d_]*/gu) ?? []);
-  const others = [...words].filter((word) => !names.includes(word));
-  return words.size === 0 ? 1 : others.length / words.size;
+  const parts = new Set(text.replace(/"[^"]*"|'[^']*'/g, "").match(/[\p{L}_][\p{L}\d_]*/gu) ?? []);
+  const others = [...parts].filter((word) => !names.includes(word));
+  return parts.size === 0 ? 1 : others.length / parts.size;
 }
 
 /** Returns how many failed branches below a node the explanation left out. The tree has 50 levels at most. */
@@ -345,11 +334,11 @@ export function relationOf(node: Node): string {
 }
 
 /** Returns a step in words: `user:kim is not viewer of document:roadmap`. */
-export function saySentence(node: Node, verb: string): string {
-  if (node.rule) return `the rule ${showText(node.rule)} ${verb === "is" ? "holds" : "does not hold"}`;
+export function saySentence(node: Node, isHeld: boolean): string {
+  if (node.rule) return words.explanation.rule(showText(node.rule), isHeld);
   const parts = node.check ? readCheck(node.check) : undefined;
   if (!parts) return node.check ?? "";
-  return `${showSubject(parts.subject)} ${verb} ${sayRelation(showRelation(parts.relation))} ${showObject(parts)}`;
+  return words.explanation.relation(showSubject(parts.subject), isHeld, sayRelation(showRelation(parts.relation)), showObject(parts));
 }
 
 /** Relations that are said of somebody like an adjective or a verb, such as `blocked` and `can-read`. */

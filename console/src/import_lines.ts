@@ -2,6 +2,7 @@
 
 import { Refused, write } from "./api";
 import { readCheck, type Warrant } from "./names";
+import * as words from "./words";
 
 const CHUNK = 500;
 const POLICY = /^(.*?)\[(.*)\]$/s;
@@ -50,7 +51,7 @@ function parse(text: string, line: number): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw refuse(line, "it is not valid JSON");
+    throw refuse(line, words.importing.notJson);
   }
 }
 
@@ -58,7 +59,7 @@ function parse(text: string, line: number): unknown {
 export function readWritten(content: string, line: number): Warrant {
   const [, key = content, policy] = POLICY.exec(content) ?? [];
   const warrant = readCheck(key);
-  if (!warrant) throw refuse(line, "write a warrant like document:plan#viewer@user:ann, or as JSON");
+  if (!warrant) throw refuse(line, words.importing.notAWarrant);
   return policy ? { ...warrant, policy } : warrant;
 }
 
@@ -67,13 +68,13 @@ function readValue(value: unknown, line: number): Line {
   if (typeof value === "object" && value !== null) {
     if ("relation" in value) return { number: line, warrant: value as Warrant };
     if ("objectId" in value) return { number: line, object: value as ObjectBody };
-    if ("relations" in value) throw refuse(line, "it is an object type; the page Model writes those");
+    if ("relations" in value) throw refuse(line, words.importing.isType);
   }
-  throw refuse(line, "it is neither a warrant nor an object");
+  throw refuse(line, words.importing.neither);
 }
 
 function refuse(line: number, message: string): Refused {
-  return new Refused(400, "invalid", line > 0 ? `Line ${line}: ${message}` : message);
+  return new Refused(400, "invalid", line > 0 ? words.importing.line(line, message) : message);
 }
 
 /** Writes all lines in order. Raises Refused with the line of the first fault; the chunks before it are written, and
@@ -110,6 +111,6 @@ async function writeChunk(chunk: Line[]): Promise<Written> {
     const place = /(warrants|objects)\[(\d+)\]/.exec(fault.parameter);
     const line = place && (place[1] === "warrants" ? warrants : objects)[Number(place[2])];
     if (!line) throw fault;
-    throw new Refused(fault.status, fault.code, `Line ${line.number}: ${fault.message}`);
+    throw new Refused(fault.status, fault.code, words.importing.line(line.number, fault.message));
   }
 }

@@ -3,6 +3,7 @@
 
 import { key, Refused, signedOutBecause, signIn } from "./api";
 import { testFile } from "./pinned";
+import * as words from "./words";
 
 const FORM_OF_KEY = /^[\x21-\x7e]+$/;
 const MOST_BYTES = 4_194_304; // of a test file
@@ -28,7 +29,7 @@ async function signInWith(given: string): Promise<void> {
     await signIn(given);
   } catch (fault) {
     if (!(fault instanceof Refused)) throw fault;
-    signedOutBecause.value = `The key of the link is of no use: ${fault.message}`;
+    signedOutBecause.value = words.signIn.linkIsUseless(fault.message);
   }
 }
 

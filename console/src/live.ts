@@ -4,6 +4,7 @@ import type { Change } from "./changes";
 import { describeChange } from "./changes";
 import { writeObject, writeSubject, type ObjectName, type Subject, type WarrantKey } from "./names";
 import type { StreamEvent } from "./stream";
+import * as words from "./words";
 
 /** Represents access that was gained or lost. */
 export interface AccessRow extends ObjectName {
@@ -60,8 +61,8 @@ const MOST_ROWS = 50;
 
 /** Lists the arrays of the event of a revision in the order in which they are shown. */
 const DEFINITIONS: [string, string][] = [
-  ["objectTypes", "object type"],
-  ["policies", "policy"],
+  ["objectTypes", words.terms.kindOfType],
+  ["policies", words.terms.kindOfPolicy],
 ];
 const VERBS = ["created", "updated", "deleted", "expired"] as const;
 
@@ -78,7 +79,7 @@ export function readEntry(event: StreamEvent, before?: string): LiveEntry | unde
     return { kind: "revision", id, time, token, actor, before, changes, count };
   }
   if (event.name !== "access") return undefined;
-  if (data.resync !== undefined) return { kind: "gap", id, time, words: "This change concerns too much access to list it." };
+  if (data.resync !== undefined) return { kind: "gap", id, time, words: words.live.tooMuch };
   const gained = (data.gained ?? []) as AccessRow[];
   const lost = (data.lost ?? []) as AccessRow[];
   const rows = [...lost.slice(0, MOST_ROWS).map(mark(false)), ...gained.slice(0, MOST_ROWS).map(mark(true))];
@@ -116,19 +117,18 @@ export function addEntries(present: LiveEntry[], newer: LiveEntry[]): LiveEntry[
 /** Returns what happened, in a few words. */
 export function describeEntry(entry: LiveEntry): string {
   if (entry.kind === "gap") return entry.words;
-  const more = entry.count > 1 ? ` and ${entry.count - 1} more` : "";
   if (entry.kind === "revision") {
     const [first] = entry.changes;
-    return `${first ? describeChange(first) : "nothing"}${more}${entry.actor ? `, by ${entry.actor}` : ""}`;
+    return words.history.summary(first ? describeChange(first) : words.live.none, entry.count - 1, entry.actor);
   }
   const [row] = entry.rows;
-  if (!row) return "nothing";
-  return `${writeSubject(row.subject)} ${row.isGained ? "gained" : "lost"} ${row.relation} on ${writeObject(row)}${more}`;
+  if (!row) return words.live.none;
+  return words.live.accessOf(writeSubject(row.subject), row.isGained, row.relation, writeObject(row), entry.count - 1);
 }
 
 /** Returns what is said of entries to those who do not see them. */
 export function announceEntries(entries: LiveEntry[]): string {
   const last = entries.at(-1);
   if (!last) return "";
-  return entries.length === 1 ? describeEntry(last) : `${entries.length} new entries, the last: ${describeEntry(last)}`;
+  return entries.length === 1 ? describeEntry(last) : words.live.announced(entries.length, describeEntry(last));
 }

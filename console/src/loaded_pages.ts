@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import type * as Pages from "./pages";
 import { Refused } from "./refused";
+import * as words from "./words";
 
 export const pages = signal<typeof Pages | undefined>(undefined);
 export const pagesFault = signal<Refused | undefined>(undefined);
@@ -16,6 +17,6 @@ export async function loadPages(): Promise<void> {
   try {
     pages.value = await import("./pages");
   } catch {
-    pagesFault.value = new Refused(0, "unreachable", "This page could not be loaded.");
+    pagesFault.value = new Refused(0, "unreachable", words.refusals.pageNotLoaded);
   }
 }

@@ -1,5 +1,7 @@
 /** Reads metrics in the text format of Prometheus, and compares two readings. */
 
+import * as words from "./words";
+
 interface Sample {
   name: string;
   labels: Record<string, string>;
@@ -96,7 +98,7 @@ function groupByRoute(samples: Sample[]): Map<string, Sample[]> {
 }
 
 function nameRoute(sample: Sample): string {
-  return `${sample.labels.method ?? ""} ${sample.labels.route || "other paths"}`;
+  return `${sample.labels.method ?? ""} ${sample.labels.route || words.metrics.otherPaths}`;
 }
 
 function sum(samples: Sample[], name: string): number {

@@ -2,6 +2,7 @@
 
 import { read } from "./api";
 import type { Page } from "./schema";
+import * as words from "./words";
 
 /** How many rows of a type are counted at most: a page of a list. */
 export const MOST_COUNTED = 1000;
@@ -55,5 +56,5 @@ export async function readUsage(store: string, signal: AbortSignal): Promise<Usa
 }
 
 export function showCount({ number, isCut }: Count): string {
-  return isCut ? `more than ${number.toLocaleString()}` : number.toLocaleString();
+  return isCut ? words.numbers.moreThan(number) : number.toLocaleString();
 }

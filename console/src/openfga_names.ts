@@ -3,6 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { readCheck, readSubject, type ObjectName, type Subject, type WarrantKey } from "./names";
+import * as words from "./words";
 
 type Names = Partial<Record<"types" | "relations" | "ids" | "conditions", Record<string, string>>>;
 
@@ -35,7 +36,7 @@ export function showRelation(name: string): string {
 export function showDistinctRelation(name: string): string {
   const shown = names.value.relations[name];
   if (shown === undefined) return name;
-  return name.startsWith(DIRECT) ? `${shown} (direct)` : shown;
+  return name.startsWith(DIRECT) ? words.tables.direct(shown) : shown;
 }
 
 export function showObject({ objectType, objectId }: ObjectName): string {

@@ -4,6 +4,7 @@ import { readAllPages, type Rows } from "./all_pages";
 import { read, Refused } from "./api";
 import type { QueryRow } from "./query_row";
 import type { Page } from "./schema";
+import * as words from "./words";
 
 export interface PageRequest {
   limit: number;
@@ -21,7 +22,7 @@ export function readContext(text: string): unknown {
   try {
     return text ? JSON.parse(text) : undefined;
   } catch {
-    throw new Refused(400, "invalid", 'The context is not JSON: write {"network": "office"}');
+    throw new Refused(400, "invalid", words.refusals.contextNotAnObject);
   }
 }
 

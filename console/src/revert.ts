@@ -3,6 +3,7 @@
 import type { StoredObject } from "./completion";
 import { writeWithPolicy } from "./explanation";
 import { keyOf, writeObject, type ObjectName, type Warrant } from "./names";
+import * as words from "./words";
 
 /** Represents what a revision did to warrants and objects, as the watch reports it (docs/watch.md#events). */
 export interface RevisionEvent {
@@ -60,22 +61,22 @@ function revertWarrant(listed: Warrant, before: State, now: Now, time: number, {
   const was = before.warrants.get(key);
   const is = now.warrants.get(key);
   const hasEnded = was?.expiresAt !== undefined && Date.parse(was.expiresAt) <= time;
-  if (was && hasEnded) kept.push({ name: key, reason: "would have expired by now" });
+  if (was && hasEnded) kept.push({ name: key, reason: words.revert.wouldHaveExpired });
   else if (was && !is) actions.push({ verb: "create", what: { warrant: limitsOf(was) } });
   else if (was && is && !hasSameLimits(was, is)) {
-    actions.push({ verb: "change", what: { warrant: limitsOf(was) }, note: "to the time limits that it had" });
+    actions.push({ verb: "change", what: { warrant: limitsOf(was) }, note: words.revert.toOldLimits });
   } else if (!was && is) {
-    const note = hasSameLimits(listed, is) ? undefined : "its time limits were changed since";
+    const note = hasSameLimits(listed, is) ? undefined : words.revert.limitsChanged;
     actions.push({ verb: "delete", what: { warrant: limitsOf(is) }, note });
-  } else kept.push({ name: key, reason: was ? "exists again" : "is deleted already" });
+  } else kept.push({ name: key, reason: was ? words.revert.existsAgain : words.revert.isDeleted });
 }
 
 function revertCreation(listed: ObjectState, now: Now, deleted: Set<string>, { actions, kept }: Reversal): void {
   const name = writeObject(listed);
   const is = now.objects.get(name);
-  if (!is) kept.push({ name, reason: "is deleted already" });
-  else if (!hasSameMeta(listed, is)) kept.push({ name, reason: "was changed since" });
-  else if (now.naming.get(name)?.some((key) => !deleted.has(key))) kept.push({ name, reason: "is named by other warrants now" });
+  if (!is) kept.push({ name, reason: words.revert.isDeleted });
+  else if (!hasSameMeta(listed, is)) kept.push({ name, reason: words.revert.wasChanged });
+  else if (now.naming.get(name)?.some((key) => !deleted.has(key))) kept.push({ name, reason: words.revert.isNamed });
   else actions.push({ verb: "delete", what: { object: is } });
 }
 
@@ -84,10 +85,10 @@ function revertMeta(listed: ObjectName, isDeletion: boolean, before: State, now:
   const was = before.objects.get(name);
   const is = now.objects.get(name);
   if (!was) return; // it was created and deleted by the same write
-  if (!is && !isDeletion) kept.push({ name, reason: "does not exist any more" });
+  if (!is && !isDeletion) kept.push({ name, reason: words.revert.isGone });
   else if (!is) actions.push({ verb: "create", what: { object: was } });
-  else if (hasSameMeta(was, is)) kept.push({ name, reason: "is as it was" });
-  else actions.push({ verb: "change", what: { object: was }, note: "to the meta that it had" });
+  else if (hasSameMeta(was, is)) kept.push({ name, reason: words.revert.isAsItWas });
+  else actions.push({ verb: "change", what: { object: was }, note: words.revert.toOldMeta });
 }
 
 function limitsOf(warrant: Warrant): Warrant {

@@ -17,6 +17,7 @@ import {
 import type { Page } from "./schema";
 import { MOST_WARRANTS, pathOf, readNaming, type Seen } from "./stored_object";
 import { isAccess, microsecondsOf, revisionOf, type ChangeEvent } from "./timeline";
+import * as words from "./words";
 
 const MOST_CHARACTERS = 8_388_608; // of one revision in the stream
 /** How many names are looked up one by one. */
@@ -73,11 +74,11 @@ async function findRevision(answer: Response, token: string): Promise<RevisionEv
     }
     if (text.length > MOST_CHARACTERS) throw tooLarge();
   }
-  throw new Refused(410, "gone", "The stream of changes does not have this one any more");
+  throw new Refused(410, "gone", words.history.notKept);
 }
 
 function tooLarge(): Refused {
-  return new Refused(400, "too_large", `It changed more than can be reverted here, which is ${MOST_WARRANTS.toLocaleString()} warrants and objects`);
+  return new Refused(400, "too_large", words.history.tooLarge(MOST_WARRANTS));
 }
 
 export interface LoadedReversal extends Reversal {

@@ -1,16 +1,18 @@
 /** Says in words what keys may do (docs/security.md). */
 
+import * as words from "./words";
+
 export const SCOPES: Record<string, string> = {
-  check: "check access, and create sessions",
-  forward: "check the requests that a gateway passes on, for any subject",
-  query: "find objects and subjects",
-  read: "read the model and the data, explain, compare",
-  write: "create and delete warrants and objects",
-  model: "change the model",
-  events: "read the history",
-  metrics: "read metrics",
-  keys: "manage keys",
-  webhooks: "manage webhooks, which get all changes",
-  stores: "manage stores, and use all of them",
-  admin: "all of these",
+  check: words.scopes.check,
+  forward: words.scopes.forward,
+  query: words.scopes.query,
+  read: words.scopes.read,
+  write: words.scopes.write,
+  model: words.scopes.model,
+  events: words.scopes.events,
+  metrics: words.scopes.metrics,
+  keys: words.scopes.keys,
+  webhooks: words.scopes.webhooks,
+  stores: words.scopes.stores,
+  admin: words.scopes.admin,
 };

@@ -14,6 +14,7 @@ import { asOf, link, route, store } from "./route";
 import { loadObjectTypes, schemaFault } from "./schema";
 import { listenToShortcuts, opened } from "./shortcuts";
 import { changeTheme, theme } from "./theme";
+import * as words from "./words";
 
 interface PageEntry {
   title: string;
@@ -25,15 +26,15 @@ interface PageEntry {
 }
 
 const PAGES: Record<string, PageEntry> = {
-  why: { title: "Why", icon: "why", body: () => WhyPage },
-  data: { title: "Data", icon: "data", body: (loaded) => loaded?.DataPage },
-  queries: { title: "Queries", icon: "queries", body: (loaded) => loaded?.QueriesPage, needs: { scope: "query" } },
-  history: { title: "History", icon: "history", body: (loaded) => loaded?.HistoryPage, needs: { scope: "events" } },
-  model: { title: "Model", icon: "model", body: (loaded) => loaded?.ModelPage, needs: { scope: "read", ofAllTypes: true } },
-  tests: { title: "Tests", icon: "tests", body: (loaded) => loaded?.TestsPage, needs: { scope: "read", ofAllTypes: true } },
-  service: { title: "Service", icon: "service", body: (loaded) => loaded?.ServicePage },
-  object: { title: "Object", body: (loaded) => loaded?.ObjectPage },
-  live: { title: "Live", body: (loaded) => loaded?.LivePage, needs: { scope: "events" } },
+  why: { title: words.pages.why, icon: "why", body: () => WhyPage },
+  data: { title: words.pages.data, icon: "data", body: (loaded) => loaded?.DataPage },
+  queries: { title: words.pages.queries, icon: "queries", body: (loaded) => loaded?.QueriesPage, needs: { scope: "query" } },
+  history: { title: words.pages.history, icon: "history", body: (loaded) => loaded?.HistoryPage, needs: { scope: "events" } },
+  model: { title: words.pages.model, icon: "model", body: (loaded) => loaded?.ModelPage, needs: { scope: "read", ofAllTypes: true } },
+  tests: { title: words.pages.tests, icon: "tests", body: (loaded) => loaded?.TestsPage, needs: { scope: "read", ofAllTypes: true } },
+  service: { title: words.pages.service, icon: "service", body: (loaded) => loaded?.ServicePage },
+  object: { title: words.pages.object, body: (loaded) => loaded?.ObjectPage },
+  live: { title: words.pages.live, body: (loaded) => loaded?.LivePage, needs: { scope: "events" } },
 };
 const LATER_MS = 500;
 /** The page in the navigation that another one belongs to. */
@@ -62,8 +63,8 @@ export function Shell() {
   }, [page, access.value]);
 
   useEffect(() => {
-    const title = isSignedIn ? (entry?.title ?? "Not found") : "Sign in";
-    document.title = [title, ...(isSignedIn && store !== undefined ? [store] : []), "Magistrate"].join(" · ");
+    const title = isSignedIn ? (entry?.title ?? words.shell.notFound) : words.signIn.title;
+    document.title = [title, ...(isSignedIn && store !== undefined ? [store] : []), words.shell.product].join(" · ");
     if (!isFirst.current) main.current?.focus();
     isFirst.current = false;
   }, [page, isSignedIn]);
@@ -75,7 +76,7 @@ export function Shell() {
         event.preventDefault(); // the fragment is the page
         main.current?.focus();
       }}>
-        Skip to the content
+        {words.shell.skip}
       </a>
       <div class="top">
         <Header current={BELONGS[page] ?? page} />
@@ -93,7 +94,7 @@ export function Shell() {
 /** Shows a page once it is known what the key may do, because its requests depend on that. */
 function SignedIn({ entry }: { entry: PageEntry | undefined }) {
   if (access.value === undefined) {
-    return schemaFault.value ? <Fault fault={schemaFault.value} retry={loadObjectTypes} /> : <Busy what="Signing in" />;
+    return schemaFault.value ? <Fault fault={schemaFault.value} retry={loadObjectTypes} /> : <Busy what={words.shell.signingIn} />;
   }
   if (!entry) return <NotFound />;
   const Body = entry.body(pages.value);
@@ -107,13 +108,13 @@ function SignedIn({ entry }: { entry: PageEntry | undefined }) {
   ) : pagesFault.value ? (
     <Fault fault={pagesFault.value} retry={() => location.reload()} />
   ) : (
-    <Busy what="Loading the page" />
+    <Busy what={words.shell.loadingPage} />
   );
 }
 
 function Header({ current }: { current: string }) {
   const isSignedIn = key.value !== null;
-  const colours = { system: "System", light: "Light", dark: "Dark" }[theme.value];
+  const colours = { system: words.shell.system, light: words.shell.light, dark: words.shell.dark }[theme.value];
   return (
     <header>
       <a class="brand" href={link("why")}>
@@ -121,10 +122,10 @@ function Header({ current }: { current: string }) {
           <rect width="32" height="32" rx="8" />
           <path d="M8 23V10l8 7 8-7v13" />
         </svg>
-        <span>Magistrate</span>
+        <span>{words.shell.product}</span>
       </a>
       {isSignedIn && (
-        <nav aria-label="Pages of the console">
+        <nav aria-label={words.shell.pages}>
           {Object.entries(PAGES).map(
             ([name, { title, icon }]) =>
               icon && (
@@ -138,23 +139,23 @@ function Header({ current }: { current: string }) {
       )}
       <div class="tools">
         {isSignedIn && (
-          <button type="button" class="tool" onClick={() => (opened.value = "palette")} title="Go to or do (Ctrl K)" aria-label="Go to or do">
+          <button type="button" class="tool" onClick={() => (opened.value = "palette")} title={words.shell.goToByKeys} aria-label={words.shell.goTo}>
             <Icon name="queries" />
             <span class="label">
-              <kbd>Ctrl K</kbd>
+              <kbd>{words.shell.keysOfGoTo}</kbd>
             </span>
           </button>
         )}
         {isSignedIn && access.value && <StoreButton />}
         {isSignedIn && <TimeButton />}
-        <button type="button" class="tool" onClick={changeTheme} title="Change the colours" aria-label={`Colours: ${colours}`}>
+        <button type="button" class="tool" onClick={changeTheme} title={words.shell.changeColours} aria-label={words.shell.colours(colours)}>
           <Icon name="theme" />
           <span class="label">{colours}</span>
         </button>
         {isSignedIn && (
-          <button type="button" class="tool" onClick={() => signOut()} title="Sign out" aria-label="Sign out">
+          <button type="button" class="tool" onClick={() => signOut()} title={words.shell.signOut} aria-label={words.shell.signOut}>
             <Icon name="leave" />
-            <span class="label">Sign out</span>
+            <span class="label">{words.shell.signOut}</span>
           </button>
         )}
       </div>
@@ -164,9 +165,9 @@ function Header({ current }: { current: string }) {
 
 function NotFound() {
   return (
-    <Empty title="There is no such page.">
+    <Empty title={words.shell.noPage}>
       <p>
-        Go to <a href={link("why")}>why somebody may or may not do something</a>.
+        {words.shell.noPageAdvice(link("why"))}
       </p>
     </Empty>
   );

@@ -2,17 +2,18 @@
 
 import { signal } from "@preact/signals";
 import { key } from "./api";
+import * as words from "./words";
 
 /** Which of the two is open. */
 export const opened = signal<"palette" | "shortcuts" | undefined>(undefined);
 
 export const SHORTCUTS: [string, string][] = [
-  ["Ctrl K", "Go to an object, a page or a query, or do something (⌘ K on a Mac)"],
-  ["?", "Show these shortcuts"],
-  ["↑ ↓ Enter", "Choose from a list that completes a field"],
-  ["Escape", "Close a list or a dialog"],
-  ["← → ↑ ↓", "Move the graph of the model that has the focus"],
-  ["+ − 0", "Make that graph larger or smaller, or show all of it"],
+  [words.shell.keysOfGoTo, words.shortcuts.goTo],
+  ["?", words.shortcuts.showThese],
+  [words.shortcuts.keysToChoose, words.shortcuts.choose],
+  [words.shortcuts.keyToClose, words.shortcuts.close],
+  ["← → ↑ ↓", words.shortcuts.moveGraph],
+  ["+ − 0", words.shortcuts.zoomGraph],
 ];
 
 const WRITABLE = "input, textarea, select, [contenteditable='true']";

@@ -5,6 +5,7 @@ import type { StoredObject } from "./completion";
 import { writeWithPolicy } from "./explanation";
 import { keyOf, writeObject, type ObjectName, type Warrant } from "./names";
 import type { Page } from "./schema";
+import * as words from "./words";
 
 const PAGE_SIZE = 1000;
 /** How many warrants a proposal, or a write, can have. */
@@ -106,12 +107,12 @@ export function readMeta(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch (fault) {
-    throw new Refused(400, "invalid", `The meta is not JSON: ${fault instanceof Error ? fault.message : ""}`);
+    throw new Refused(400, "invalid", words.objects.metaNotJson(fault instanceof Error ? fault.message : ""));
   }
-  throw new Refused(400, "invalid", 'The meta must be a JSON object, as in {"name": "Roadmap"}');
+  throw new Refused(400, "invalid", words.objects.metaNotAnObject);
 }
 
 /** Says what about an object has changed, so that nothing was written. */
 export function sayChanged(object: ObjectName): string {
-  return `Somebody else has just changed ${writeObject(object)} or a warrant that names it. Nothing was written; look at it again`;
+  return words.objects.changed(writeObject(object));
 }

@@ -1,6 +1,7 @@
 /** Follows a stream of events of the service, and goes on with the event behind the last one when it was cut. */
 
 import { Refused } from "./refused";
+import * as words from "./words";
 
 export type StreamState =
   | { is: "connecting" | "connected" }
@@ -42,8 +43,8 @@ const MOST_SECONDS = 30;
 const SILENCE_MS = 45_000;
 const FINAL = [400, 401, 403, 404];
 const ENDS: Record<string, Refused> = {
-  key_ended: new Refused(401, "key_ended", "The key has ended, or may not read events any more"),
-  store_deleted: new Refused(404, "store_deleted", "The store was deleted"),
+  key_ended: new Refused(401, "key_ended", words.live.keyEnded),
+  store_deleted: new Refused(404, "store_deleted", words.live.storeDeleted),
 };
 const GAPS = ["not_retained", "revision_lost", "store_restored"];
 

@@ -3,6 +3,7 @@
 import { describeChange, type Change } from "./changes";
 import type { ObjectName } from "./names";
 import type { Page } from "./schema";
+import * as words from "./words";
 
 export interface ResourceEvent {
   id: string;
@@ -221,8 +222,7 @@ function nameResources({ type, object }: TimelineFilter): Partial<EventsRequest>
 export function describeRevision({ events, actor }: Revision): string {
   const event = events.find(isAccess) ?? events[0];
   if (!event) return "";
-  const more = events.length > 1 ? ` and ${events.length - 1} more` : "";
-  return `${describeChange(toChange(event))}${more}${actor ? `, by ${actor}` : ""}`;
+  return words.history.summary(describeChange(toChange(event)), events.length - 1, actor);
 }
 
 /** Returns what an event says without when and by whom. */

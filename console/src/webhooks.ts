@@ -1,5 +1,7 @@
 /** Represents webhooks and the attempts to deliver to them as the service answers them (docs/webhooks.md). */
 
+import * as words from "./words";
+
 export interface Webhook {
   id: string;
   url: string;
@@ -51,10 +53,10 @@ export interface WebhookFields {
 type FilterMember = "of" | "objectType" | "relation" | "subjectType";
 
 const FILTERS: [FilterMember, string][] = [
-  ["of", "access"],
-  ["objectType", "type"],
-  ["relation", "relation"],
-  ["subjectType", "type of subject"],
+  ["of", words.webhooks.ofAccess],
+  ["objectType", words.webhooks.ofType],
+  ["relation", words.webhooks.ofRelation],
+  ["subjectType", words.webhooks.ofSubjectType],
 ];
 
 export function webhookPath(id: string, action = ""): string {
@@ -63,11 +65,11 @@ export function webhookPath(id: string, action = ""): string {
 
 /** Returns which changes are sent to a webhook, in words. */
 export function describeFilter(webhook: Webhook): string {
-  const parts = FILTERS.flatMap(([member, words]) => {
+  const parts = FILTERS.flatMap(([member, what]) => {
     const names = webhook[member];
-    return names ? [`${words} ${names.join(" or ")}`] : [];
+    return names ? [words.webhooks.only(what, names)] : [];
   });
-  return parts.join(", ") || "all changes";
+  return parts.join(", ") || words.webhooks.allChanges;
 }
 
 export function fieldsOf(webhook?: Webhook): WebhookFields {

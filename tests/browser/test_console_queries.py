@@ -174,7 +174,7 @@ async def test_a_saved_query_has_its_context(console: Console, service: Client) 
     await console.dialog.get_by_label("Name").fill("eve in the office")
     await context.fill("{network")
     await console.dialog.get_by_role("button", name="Save").click()
-    await expect(console.dialog.get_by_role("alert")).to_contain_text("not JSON")
+    await expect(console.dialog.get_by_role("alert")).to_contain_text("not a JSON object")
     await context.fill('{"network": "office"}')
     await console.dialog.get_by_role("button", name="Save").click()
 

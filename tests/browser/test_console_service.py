@@ -122,7 +122,7 @@ async def test_a_file_is_imported_and_a_wrong_line_is_named(console: Console, st
     await console.dialog.get_by_label("File").set_input_files(tmp_path / "right.txt")
     await console.dialog.get_by_role("button", name="Import").click()
 
-    done = console.page.get_by_text("Imported 1200 lines")
+    done = console.page.get_by_text("Imported 1,200 lines")
     await expect(done).to_contain_text("700 were new, 500 were there already")
     assert stored.ask(f"document:{STRANGE_ID}#viewer@user:ann").json()["result"] == "Authorized"
     assert console.troubles == []

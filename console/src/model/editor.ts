@@ -5,6 +5,7 @@ import { makeCodeEditor, type CodeEditor } from "./code_editor";
 import { modelLanguage } from "./language";
 import { readOutline } from "./outline";
 import { completeLine } from "./suggestions";
+import * as words from "../words";
 
 const VALID_FOR = /^[A-Za-z0-9_-]*$/;
 const KINDS = { keyword: "keyword", type: "type", relation: "property", policy: "function" } as const;
@@ -18,7 +19,7 @@ interface Options {
 }
 
 export function makeEditor(options: Options): CodeEditor {
-  return makeCodeEditor({ ...options, label: "Model", language: modelLanguage, indent: "    ", complete });
+  return makeCodeEditor({ ...options, label: words.pages.model, language: modelLanguage, indent: "    ", complete });
 }
 
 function complete(context: CompletionContext): CompletionResult | null {

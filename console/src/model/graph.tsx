@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Complete } from "../completion";
 import { save } from "../export";
 import { CompletedField } from "../parts/field";
+import * as words from "../words";
 import { writeDrawing } from "./drawing_file";
 import { useGraphView, ZOOM_STEP, type GraphView } from "./graph_view";
 import { drawModel, ROW, type Box, type Drawing, type Edge, type Row } from "./layout";
@@ -18,9 +19,9 @@ interface Properties {
 }
 
 const WAYS: Record<Row["by"], string> = {
-  warrant: "given by warrants",
-  rule: "follows from its rule",
-  both: "given by warrants or by its rule",
+  warrant: words.graph.byWarrants,
+  rule: words.graph.byRule,
+  both: words.graph.byBoth,
 };
 const MOST_FOUND = 30;
 
@@ -42,7 +43,7 @@ export function Graph({ outline, place, onChoose }: Properties) {
     else if (isFocused && place?.type) setFocused(place.type);
   }, [drawing, place?.type, place?.relation, graph.frame.width, graph.frame.height, searches]);
 
-  if (outline.types.length === 0) return <p class="hint">Types are drawn here as soon as there is one.</p>;
+  if (outline.types.length === 0) return <p class="hint">{words.graph.empty}</p>;
   const whole = { x: 0, y: 0, width: drawing.width, height: drawing.height };
   return (
     <>
@@ -61,15 +62,14 @@ export function Graph({ outline, place, onChoose }: Properties) {
       />
       {!graph.fits && !isFocused && graph.frame.width > 0 && (
         <p class="hint" role="status">
-          All {outline.types.length} types together would be too small to read. Show one with its neighbours, or move the
-          drawing.
+          {words.graph.tooMany(outline.types.length)}
         </p>
       )}
       <div
         class="graph"
         ref={frame}
         role="group"
-        aria-label="Types and relations"
+        aria-label={words.graph.contents}
         aria-describedby="graph-keys"
         tabIndex={0}
         onKeyDown={graph.press}
@@ -80,9 +80,9 @@ export function Graph({ outline, place, onChoose }: Properties) {
         )}
       </div>
       <p class="sr" id="graph-keys">
-        The arrow keys move it, plus and minus change its size, and 0 shows all of it.
+        {words.graph.keys}
       </p>
-      <ul class="legend" aria-label="Signs">
+      <ul class="legend" aria-label={words.graph.signs}>
         {(Object.keys(WAYS) as Row["by"][]).map((by) => (
           <li key={by}>
             <svg viewBox="-6 -6 12 12" aria-hidden="true">
@@ -126,33 +126,33 @@ function GraphTools({ outline, graph, focused, isCollapsed, onFocus, onCollapse,
 
   return (
     <div class="graph-tools">
-      <CompletedField label="Find" placeholder="document#viewer" value={text} complete={complete} onInput={setText} onChoose={find} />
+      <CompletedField label={words.graph.find} placeholder={words.examples.userset} value={text} complete={complete} onInput={setText} onChoose={find} />
       <div class="field">
-        <label for="graph-focus">Show</label>
+        <label for="graph-focus">{words.graph.show}</label>
         <select id="graph-focus" value={focused ?? ""} onChange={(event) => onFocus(event.currentTarget.value || undefined)}>
-          <option value="">all types</option>
+          <option value="">{words.graph.allTypes}</option>
           {outline.types.map(({ name }) => (
             <option key={name} value={name}>
-              {name} and its neighbours
+              {words.graph.neighbours(name)}
             </option>
           ))}
         </select>
       </div>
       <div class="actions small">
-        <button type="button" class="quiet" aria-label="Smaller" title="Smaller" onClick={() => graph.zoom(1 / ZOOM_STEP)}>
+        <button type="button" class="quiet" aria-label={words.graph.smaller} title={words.graph.smaller} onClick={() => graph.zoom(1 / ZOOM_STEP)}>
           −
         </button>
-        <button type="button" class="quiet" aria-label="Larger" title="Larger" onClick={() => graph.zoom(ZOOM_STEP)}>
+        <button type="button" class="quiet" aria-label={words.graph.larger} title={words.graph.larger} onClick={() => graph.zoom(ZOOM_STEP)}>
           +
         </button>
         <button type="button" class="quiet" onClick={graph.fit}>
-          Fit
+          {words.graph.fit}
         </button>
         <button type="button" class="quiet" aria-pressed={isCollapsed} onClick={() => onCollapse(!isCollapsed)}>
-          Types only
+          {words.graph.typesOnly}
         </button>
         <button type="button" class="quiet" onClick={onSave}>
-          Save SVG
+          {words.graph.saveSvg}
         </button>
       </div>
     </div>
@@ -242,7 +242,7 @@ function TypeBox({ box, place, needed, onChoose }: BoxProperties) {
           >
             <title>
               {row.name}: {WAYS[row.by]}
-              {isNeeded && `; ${place?.relation} depends on it`}
+              {isNeeded && place?.relation && words.graph.dependsOnIt(place.relation)}
             </title>
             <rect x="4" width={box.width - 8} height={ROW} rx="5" />
             <g transform={`translate(16 ${ROW / 2})`}>

@@ -1,6 +1,7 @@
 /** Finds what a half-written line of a model may become. */
 
 import { OPERATORS } from "../operators";
+import * as words from "../words";
 import type { Outline, OutlineType, Place } from "./outline";
 
 export interface Proposed {
@@ -39,52 +40,52 @@ function completeBracket(head: string, outline: Outline, type: OutlineType | und
   const userset = /([A-Za-z0-9_-]+)(?::\s*\*)?\s*#\s*$/.exec(inner)?.[1];
   if (userset) {
     const relations = outline.types.find((one) => one.name === userset)?.relations ?? [];
-    return relations.map(({ name }) => ({ label: name, kind: "relation", detail: `of ${userset}` }));
+    return relations.map(({ name }) => ({ label: name, kind: "relation", detail: words.completions.of(userset) }));
   }
   if (on && place?.isRule) {
     const allowed = type?.relations.find((one) => one.name === on)?.allowed;
     const names = allowed?.map((one) => one.split(/[:#]/, 1)[0] ?? one) ?? listTypes(outline);
-    return [...new Set(names)].map((label) => ({ label, kind: "type", detail: `is ${on}` }));
+    return [...new Set(names)].map((label) => ({ label, kind: "type", detail: words.completions.is(on) }));
   }
   if (!/(^|,)\s*$/.test(inner)) return [];
   return outline.types.flatMap(({ name, relations }): Proposed[] => [
-    { label: name, kind: "type", detail: "one" },
-    { label: `${name}:*`, kind: "type", detail: "all" },
-    ...relations.map((relation): Proposed => ({ label: `${name}#${relation.name}`, kind: "relation", detail: "those who have it" })),
+    { label: name, kind: "type", detail: words.completions.one },
+    { label: `${name}:*`, kind: "type", detail: words.completions.all },
+    ...relations.map((relation): Proposed => ({ label: `${name}#${relation.name}`, kind: "relation", detail: words.completions.usersets })),
   ]);
 }
 
 function completeWords(head: string, outline: Outline, type: OutlineType | undefined, place: Place | undefined): Proposed[] {
   const written = head.trim().split(/\s+/).filter(Boolean);
   const isRule = place?.isRule || written.includes("if");
-  const words = isRule && written.includes("if") ? written.slice(written.indexOf("if") + 1) : written;
-  if (isRule) return completeRule(words, outline, type);
-  if (words.length === 0) return keywords(/^\s/.test(head) ? MEMBER_WORDS : TOP_WORDS);
-  if (words[0] === "inherit" && words.length === 1) {
+  const relevant = isRule && written.includes("if") ? written.slice(written.indexOf("if") + 1) : written;
+  if (isRule) return completeRule(relevant, outline, type);
+  if (relevant.length === 0) return keywords(/^\s/.test(head) ? MEMBER_WORDS : TOP_WORDS);
+  if (relevant[0] === "inherit" && relevant.length === 1) {
     const free = type?.relations.filter((one) => !one.hasRule) ?? [];
     return free.map(({ name }) => ({ label: name, kind: "relation" }));
   }
-  if (words[0] === "action") return completeAction(words.slice(1), type);
-  return words[0] === "inherit" && words.length === 2 ? keywords(["if"]) : [];
+  if (relevant[0] === "action") return completeAction(relevant.slice(1), type);
+  return relevant[0] === "inherit" && relevant.length === 2 ? keywords(["if"]) : [];
 }
 
 /** Completes behind the name of an action, which has no blanks. */
-function completeAction(words: string[], type: OutlineType | undefined): Proposed[] {
-  if (words.length === 1 && /^"[^"]+"$/.test(words[0] ?? "")) return keywords(["is"]);
-  const relations = words.length === 2 && words[1] === "is" ? (type?.relations ?? []) : [];
+function completeAction(written: string[], type: OutlineType | undefined): Proposed[] {
+  if (written.length === 1 && /^"[^"]+"$/.test(written[0] ?? "")) return keywords(["is"]);
+  const relations = written.length === 2 && written[1] === "is" ? (type?.relations ?? []) : [];
   return relations.map(({ name }) => ({ label: name, kind: "relation" }));
 }
 
-function completeRule(words: string[], outline: Outline, type: OutlineType | undefined): Proposed[] {
-  const [first, , ...rest] = words;
-  if (words.length === 0) return keywords(RULE_WORDS);
-  if (first === "policy" && words.length === 1) return outline.policies.map((label) => ({ label, kind: "policy" }));
+function completeRule(written: string[], outline: Outline, type: OutlineType | undefined): Proposed[] {
+  const [first, , ...rest] = written;
+  if (written.length === 0) return keywords(RULE_WORDS);
+  if (first === "policy" && written.length === 1) return outline.policies.map((label) => ({ label, kind: "policy" }));
   if (first !== "relation") return [];
-  if (words.length === 1) return completeRelation(outline, type);
+  if (written.length === 1) return completeRelation(outline, type);
   if (rest.length === 0) return keywords(["on", "for all"]);
   if (rest.length === 1 && rest[0] === "for") return keywords(["all"]);
   const isObject = (rest.length === 1 && rest[0] === "on") || (rest.length === 2 && rest[1] === "all");
-  return isObject ? (type?.relations ?? []).map(({ name }) => ({ label: name, kind: "relation", detail: "leads to objects" })) : [];
+  return isObject ? (type?.relations ?? []).map(({ name }) => ({ label: name, kind: "relation", detail: words.completions.toObjects })) : [];
 }
 
 /** Returns the relations of the type first, then those that related objects may have. */
@@ -95,8 +96,8 @@ function completeRelation(outline: Outline, type: OutlineType | undefined): Prop
     for (const { name } of other.relations) if (!own.has(name) && !others.has(name)) others.set(name, other.name);
   }
   return [
-    ...[...own].map((label): Proposed => ({ label, kind: "relation", detail: "of the same object" })),
-    ...[...others].map(([label, of]): Proposed => ({ label, kind: "relation", detail: `of ${of}` })),
+    ...[...own].map((label): Proposed => ({ label, kind: "relation", detail: words.completions.ofSame })),
+    ...[...others].map(([label, of]): Proposed => ({ label, kind: "relation", detail: words.completions.of(of) })),
   ];
 }
 

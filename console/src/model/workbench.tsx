@@ -4,6 +4,7 @@ import { makeEditor } from "./editor";
 import type { Validation } from "./faults";
 import { Graph } from "./graph";
 import { findLine, readOutline } from "./outline";
+import * as words from "../words";
 
 interface Properties {
   /** What the editor begins with. */
@@ -48,7 +49,7 @@ export function Workbench({ first, settled, found, isReadOnly, start, onText, on
   return (
     <div class="workbench">
       <div class="editor" ref={parent} />
-      <section class="card drawing" aria-label="Graph of the model">
+      <section class="card drawing" aria-label={words.graph.title}>
         <Graph outline={outline} place={outline.places[line - 1]} onChoose={(chosen) => editor.current?.goTo(chosen)} />
       </section>
     </div>

@@ -23,6 +23,7 @@ import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
 import { adjust, asOf, go, link, route } from "../route";
 import { listTypes, objectTypes, type Page } from "../schema";
+import * as words from "../words";
 
 const PAGE_SIZE = 50;
 const WRITE = { scope: "write" } as const;
@@ -49,26 +50,26 @@ export function DataPage() {
   return (
     <div>
       <div class="heading">
-        <h1>Data</h1>
-        <nav class="tabs" aria-label="Kinds of data">
+        <h1>{words.pages.data}</h1>
+        <nav class="tabs" aria-label={words.data.kinds}>
           <a href={link("data")} aria-current={isWarrants ? undefined : "page"}>
-            Objects
+            {words.pages.objects}
           </a>
           <a href={link("data", { show: "warrants" })} aria-current={isWarrants ? "page" : undefined}>
-            Warrants
+            {words.pages.warrants}
           </a>
         </nav>
         <div class="actions">
           <Obstacle needs={WRITE} />
           <ChangeButton needs={WRITE} class="quiet" onClick={() => setOpen("file")}>
-            Import a file…
+            {words.data.importFile}
           </ChangeButton>
           <ChangeButton needs={WRITE} class="quiet" onClick={() => setOpen("object")}>
-            New object
+            {words.objects.create}
           </ChangeButton>
           <ChangeButton needs={WRITE} class="primary" onClick={() => setOpen("warrant")}>
             <Icon name="plus" />
-            New warrant
+            {words.warrants.create}
           </ChangeButton>
         </div>
       </div>
@@ -103,21 +104,21 @@ function Objects({ turn }: { turn: string }) {
   return (
     <>
       <Filters count={[type, q].filter(Boolean).length}>
-        <TypeFilter label="Type" name="type" value={type} />
+        <TypeFilter label={words.terms.type} name="type" value={type} />
         <div class="field">
-          <label for="q">Contains</label>
+          <label for="q">{words.terms.contains}</label>
           <input
             id="q"
             type="search"
             value={q ?? ""}
-            placeholder="a part of the id or the meta"
+            placeholder={words.data.partOfObject}
             onChange={(event) => adjust({ q: event.currentTarget.value || undefined, ...FIRST_PAGE })}
           />
         </div>
-        <Order sorts={{ objectId: "Id", createdAt: "Created" }} />
+        <Order sorts={{ objectId: words.terms.id, createdAt: words.terms.created }} />
       </Filters>
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
-      {!loaded.value && !loaded.fault && <Busy what="Reading objects" />}
+      {!loaded.value && !loaded.fault && <Busy what={words.data.readingObjects} />}
       {loaded.value?.results.length === 0 && <NoObjects isFiltered={Boolean(type || q)} onLoaded={loaded.reload} />}
       {loaded.value && loaded.value.results.length > 0 && (
         <>
@@ -130,28 +131,27 @@ function Objects({ turn }: { turn: string }) {
 }
 
 function NoObjects({ isFiltered, onLoaded }: { isFiltered: boolean; onLoaded: () => void }) {
-  if (isFiltered) return <Empty title="No object has all of this." />;
+  if (isFiltered) return <Empty title={words.data.noObject} />;
   if (objectTypes.value?.length === 0) {
     return (
-      <Empty title="There are no objects yet.">
+      <Empty title={words.data.noObjects}>
         <p>
-          First, a <a href={link("model")}>model</a> says which types of objects there are. Write one, or start with an example:
-          documents in folders, shared with people and groups.
+          {words.data.noModel(link("model"))}
         </p>
         <ExampleButton onDone={onLoaded} />
       </Empty>
     );
   }
   return (
-    <Empty title="There are no objects yet.">
-      <p>A warrant creates the objects that it names. Start with a new warrant, or import a file of warrants and objects.</p>
+    <Empty title={words.data.noObjects}>
+      <p>{words.data.noObjectsAdvice}</p>
     </Empty>
   );
 }
 
 function ObjectTable({ objects, readLines }: { objects: StoredObject[]; readLines: ReadLines }) {
   return (
-    <Table label="Objects" headings={["Object", "Meta", "Created"]} readLines={readLines}>
+    <Table label={words.pages.objects} headings={[words.terms.object, words.terms.meta, words.terms.created]} readLines={readLines}>
       {objects.map((object) => (
         <tr key={writeObject(object)}>
           <td>
@@ -204,42 +204,42 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
     <>
       <Filters count={[object, relation, subject].filter(Boolean).length} onSubmit={() => filter({})}>
         <CompletedField
-          label="Subject"
-          placeholder="any"
+          label={words.terms.subject}
+          placeholder={words.terms.any}
           value={given.subject}
           complete={completeObject}
           onInput={(text) => setGiven({ ...given, subject: text })}
           onChoose={(text) => filter({ subject: text })}
         />
         <CompletedField
-          label="Relation"
-          placeholder="any"
+          label={words.terms.relation}
+          placeholder={words.terms.any}
           value={given.relation}
           complete={completeAnyRelation}
           onInput={(text) => setGiven({ ...given, relation: text })}
           onChoose={(text) => filter({ relation: text })}
         />
         <CompletedField
-          label="Object"
-          placeholder={onlyTypes.value ? `any ${onlyTypes.value[0]}` : "any"}
+          label={words.terms.object}
+          placeholder={onlyTypes.value?.[0] ? words.data.anyOf(onlyTypes.value[0]) : words.terms.any}
           value={given.object}
           complete={completeObject}
           onInput={(text) => setGiven({ ...given, object: text })}
           onChoose={(text) => filter({ object: text })}
         />
-        <Order sorts={{ createdAt: "Created" }} />
+        <Order sorts={{ createdAt: words.terms.created }} />
         <button type="submit" class="quiet">
-          Filter
+          {words.actions.filter}
         </button>
       </Filters>
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
-      {!loaded.value && !loaded.fault && <Busy what="Reading warrants" />}
+      {!loaded.value && !loaded.fault && <Busy what={words.data.readingWarrants} />}
       {loaded.value?.results.length === 0 && (
-        <Empty title={isFiltered ? "No warrant has all of this." : "There are no warrants yet."}>
+        <Empty title={isFiltered ? words.data.noWarrant : words.data.noWarrants}>
           <p>
             {isFiltered
-              ? "Leave a field empty to see more. This lists what is written; what rules give is under Queries."
-              : "A warrant gives a subject a relation on an object, as in: user:kim is viewer of document:roadmap."}
+              ? words.data.noWarrantAdvice
+              : words.data.noWarrantsAdvice}
           </p>
         </Empty>
       )}
@@ -263,7 +263,7 @@ function TypeFilter({ label, name, value }: { label: string; name: string; value
         value={value ?? ""}
         onChange={(event) => adjust({ [name]: event.currentTarget.value || undefined, ...FIRST_PAGE })}
       >
-        {!onlyTypes.value && <option value="">all</option>}
+        {!onlyTypes.value && <option value="">{words.terms.all}</option>}
         {value && !types.includes(value) && <option value={value}>{value}</option>}
         {types.map((type) => (
           <option key={type} value={type}>
@@ -279,7 +279,7 @@ function Order({ sorts }: { sorts: Record<string, string> }) {
   const { sort = Object.keys(sorts)[0], order = "ASC" } = route.value.parameters;
   return (
     <div class="field">
-      <label for="order">Order</label>
+      <label for="order">{words.data.order}</label>
       <select
         id="order"
         value={`${sort} ${order}`}
@@ -290,10 +290,10 @@ function Order({ sorts }: { sorts: Record<string, string> }) {
       >
         {Object.entries(sorts).flatMap(([name, title]) => [
           <option key={`${name} ASC`} value={`${name} ASC`}>
-            {title}, ascending
+            {words.data.ascending(title)}
           </option>,
           <option key={`${name} DESC`} value={`${name} DESC`}>
-            {title}, descending
+            {words.data.descending(title)}
           </option>,
         ])}
       </select>

@@ -12,6 +12,7 @@ import { Time } from "../parts/time";
 import { adjust, link, route } from "../route";
 import { listTypes } from "../schema";
 import { microsecondsOf, type Revision, type TimelineFilter } from "../timeline";
+import * as words from "../words";
 
 const PAGE_SIZE = 25;
 /** How many changes are looked at for those of one actor before people say to go on. */
@@ -28,12 +29,11 @@ export function HistoryPage() {
   return (
     <div class="history">
       <div class="heading">
-        <h1>History</h1>
+        <h1>{words.pages.history}</h1>
         <HistoryTabs />
       </div>
       <p class="lead">
-        Every change of the model, the objects and the warrants, with who made it. Open one to see who gained and who lost
-        access, or revert it.
+        {words.history.purpose}
       </p>
       <HistoryFilters type={type} object={object} actor={actor} until={until} />
       {done.message && (
@@ -75,9 +75,9 @@ function HistoryFilters({ type, object, actor, until }: FilterProperties) {
       onSubmit={() => set("object", given)}
     >
       <div class="field">
-        <label for="type">Type</label>
+        <label for="type">{words.terms.type}</label>
         <select id="type" value={object ? "" : (type ?? "")} disabled={object !== ""} onChange={(event) => set("type", event.currentTarget.value)}>
-          {!onlyTypes.value && <option value="">all</option>}
+          {!onlyTypes.value && <option value="">{words.terms.all}</option>}
           {types.map((each) => (
             <option key={each} value={each}>
               {each}
@@ -87,8 +87,8 @@ function HistoryFilters({ type, object, actor, until }: FilterProperties) {
       </div>
       {!onlyTypes.value && (
         <CompletedField
-          label="Object"
-          placeholder="any"
+          label={words.terms.object}
+          placeholder={words.terms.any}
           value={given}
           complete={completeObject}
           onInput={(text) => {
@@ -99,18 +99,18 @@ function HistoryFilters({ type, object, actor, until }: FilterProperties) {
         />
       )}
       <div class="field">
-        <label for="actor">Made by</label>
+        <label for="actor">{words.history.madeBy}</label>
         <input
           id="actor"
           type="search"
           class="code"
-          placeholder="anybody"
+          placeholder={words.history.anybody}
           value={actor}
           onChange={(event) => set("actor", event.currentTarget.value)}
         />
       </div>
       <div class="field">
-        <label for="until">Until</label>
+        <label for="until">{words.history.until}</label>
         <input
           id="until"
           type="datetime-local"
@@ -120,11 +120,11 @@ function HistoryFilters({ type, object, actor, until }: FilterProperties) {
         />
       </div>
       <button type="submit" class="quiet">
-        Filter
+        {words.actions.filter}
       </button>
       {isFiltered && (
         <a class="quiet-link" href={link("history")}>
-          All changes
+          {words.history.allChanges}
         </a>
       )}
     </Filters>
@@ -186,11 +186,11 @@ function Changes({ filter, actor, onDone }: ChangesProperties) {
   return (
     <>
       {fault && <Fault fault={fault} />}
-      {!found && !fault && <Busy what="Reading changes" />}
+      {!found && !fault && <Busy what={words.history.reading} />}
       {found?.revisions.length === 0 && (
-        <Empty title={isFiltered ? "No change has all of this." : "Nothing has been changed yet."}>
+        <Empty title={isFiltered ? words.history.noChange : words.history.noChanges}>
           <p>
-            {isFiltered ? "Changes are listed as long as events are kept." : "What you write is listed here, as long as events are kept."}
+            {isFiltered ? words.history.noChangeAdvice : words.history.noChangesAdvice}
           </p>
         </Empty>
       )}
@@ -207,11 +207,11 @@ function Changes({ filter, actor, onDone }: ChangesProperties) {
       {found?.hasMore && (
         <div class="actions">
           <button type="button" class="quiet" onClick={() => setWanted((count) => count + 1)}>
-            Earlier changes
+            {words.history.earlier}
           </button>
           {actor && found.searchedTo && (
             <span class="hint">
-              Looked at all changes since <Time time={found.searchedTo} isExact />.
+              {words.history.searched(<Time time={found.searchedTo} isExact />)}
             </span>
           )}
         </div>

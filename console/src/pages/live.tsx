@@ -11,12 +11,13 @@ import { LiveEntryPart } from "../parts/live_entry";
 import { Empty, Fault } from "../parts/notice";
 import { adjust, asOf, route } from "../route";
 import type { EventStream, StreamEvent, StreamState } from "../stream";
+import * as words from "../words";
 
 const DRAWN_EVERY_MS = 200;
 const ANNOUNCED_EVERY_MS = 5_000;
 
-const CHANGES = { path: "v2/watch", fields: { objectType: "Object types", relation: "Relations", subjectType: "Types of subjects" } };
-const ACCESS = { path: "v2/watch/access", fields: { of: "Access" } };
+const CHANGES = { path: "v2/watch", fields: { objectType: words.terms.objectTypes, relation: words.terms.relations, subjectType: words.terms.subjectTypes } };
+const ACCESS = { path: "v2/watch/access", fields: { of: words.terms.access } };
 
 /** Shows what is written as it is written, or who gains and loses the access that `of` selects. */
 export function LivePage() {
@@ -26,12 +27,12 @@ export function LivePage() {
   return (
     <div class="live">
       <div class="heading">
-        <h1>Live</h1>
+        <h1>{words.pages.live}</h1>
         <HistoryTabs />
       </div>
       {asOf.value ? (
-        <Empty title="The past does not change.">
-          <p>This page shows what is written from now on. Go back to now to see it.</p>
+        <Empty title={words.live.noPast}>
+          <p>{words.live.noPastAdvice}</p>
         </Empty>
       ) : (
         <>
@@ -39,10 +40,9 @@ export function LivePage() {
           {filter ? (
             <Stream key={JSON.stringify([isOfAccess, filter])} isOfAccess={isOfAccess} filter={filter} />
           ) : (
-            <Empty title="Which access?">
+            <Empty title={words.live.whichAccess}>
               <p>
-                Write a type, a relation and a type of subjects, such as <code>document#viewer@user</code>. Whoever gains or loses
-                this access is listed here, with the cause.
+                {words.live.whichAccessAdvice}
               </p>
             </Empty>
           )}
@@ -82,14 +82,14 @@ function StreamFilters({ isOfAccess }: { isOfAccess: boolean }) {
       onSubmit={() => adjust({ ...fields, show: parameters.show })}
     >
       <div class="field">
-        <label for="live-show">Show</label>
+        <label for="live-show">{words.live.show}</label>
         <select
           id="live-show"
           value={isOfAccess ? "access" : "changes"}
           onChange={(event) => adjust({ show: event.currentTarget.value === "access" ? "access" : undefined })}
         >
-          <option value="changes">what is written</option>
-          <option value="access">who gains and loses access</option>
+          <option value="changes">{words.live.written}</option>
+          <option value="access">{words.live.access}</option>
         </select>
       </div>
       {Object.entries(shown).map(([name, label]) => (
@@ -100,7 +100,7 @@ function StreamFilters({ isOfAccess }: { isOfAccess: boolean }) {
             type="text"
             spellcheck={false}
             required={isOfAccess}
-            placeholder={isOfAccess ? "document#viewer@user" : "all"}
+            placeholder={isOfAccess ? words.examples.access : words.terms.all}
             value={fields[name] ?? ""}
             onInput={(event) => set(name)(event.currentTarget.value)}
           />
@@ -108,12 +108,12 @@ function StreamFilters({ isOfAccess }: { isOfAccess: boolean }) {
       ))}
       {isOfAccess && (
         <>
-          <CompletedField label="Subject" value={fields.subject ?? ""} placeholder="all" complete={completeSubject} onInput={set("subject")} />
-          <CompletedField label="Object" value={fields.object ?? ""} placeholder="all" complete={completeObject} onInput={set("object")} />
+          <CompletedField label={words.terms.subject} value={fields.subject ?? ""} placeholder={words.terms.all} complete={completeSubject} onInput={set("subject")} />
+          <CompletedField label={words.terms.object} value={fields.object ?? ""} placeholder={words.terms.all} complete={completeObject} onInput={set("object")} />
         </>
       )}
       <button type="submit" class="quiet">
-        Filter
+        {words.actions.filter}
       </button>
     </Filters>
   );
@@ -134,14 +134,14 @@ function Stream({ isOfAccess, filter }: StreamProperties) {
           <Connection state={state} isPaused={isPaused} />
         </div>
         <button type="button" class="quiet" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-          {isPaused ? "Continue" : "Pause"}
+          {isPaused ? words.actions.continue : words.actions.pause}
         </button>
         <button type="button" class="quiet" disabled={entries.length === 0} onClick={clear}>
-          Clear
+          {words.actions.clear}
         </button>
         {state.is === "waiting" && !isPaused && (
           <button type="button" class="quiet" onClick={retry}>
-            Connect now
+            {words.live.connectNow}
           </button>
         )}
       </div>
@@ -150,11 +150,11 @@ function Stream({ isOfAccess, filter }: StreamProperties) {
         {said}
       </p>
       {entries.length === 0 && state.is === "connected" && !isPaused && (
-        <Empty title="Nothing has happened yet.">
-          <p>What is written from now on is listed here, {MOST_ENTRIES} entries at most.</p>
+        <Empty title={words.live.nothing}>
+          <p>{words.live.nothingAdvice(MOST_ENTRIES)}</p>
         </Empty>
       )}
-      <ol class="timeline" aria-label={isOfAccess ? "Access gained and lost" : "Changes"}>
+      <ol class="timeline" aria-label={isOfAccess ? words.live.accessTitle : words.history.changes}>
         {entries.map((entry) => (
           <LiveEntryPart key={entry.id} entry={entry} />
         ))}
@@ -167,18 +167,18 @@ function Connection({ state, isPaused }: { state: StreamState; isPaused: boolean
   if (isPaused) {
     return (
       <>
-        <Mark tone="unknown">Paused</Mark> <span class="hint">It goes on with what follows the first entry.</span>
+        <Mark tone="unknown">{words.live.paused}</Mark> <span class="hint">{words.live.pausedAdvice}</span>
       </>
     );
   }
-  if (state.is === "connected") return <Mark tone="yes">Connected</Mark>;
-  if (state.is === "connecting") return <Mark tone="unknown">Connecting</Mark>;
+  if (state.is === "connected") return <Mark tone="yes">{words.live.connected}</Mark>;
+  if (state.is === "connecting") return <Mark tone="unknown">{words.live.connecting}</Mark>;
   return (
     <>
-      <Mark tone="no">Not connected</Mark>{" "}
+      <Mark tone="no">{words.live.notConnected}</Mark>{" "}
       {state.is === "waiting" && (
         <span class="hint">
-          {state.fault?.message ?? "The connection was cut."} It is tried again {state.seconds === 1 ? "at once" : `in ${state.seconds} s`}.
+          {words.live.retry(state.fault?.message ?? words.live.wasCut, state.seconds)}
         </span>
       )}
     </>
@@ -216,8 +216,7 @@ function useStream(path: string, filter: Query) {
     const onGap = () => {
       gaps += 1;
       before = undefined;
-      const words = "Changes before this are missing: they are not kept any more, or the store was restored.";
-      add({ kind: "gap", id: `gap-${gaps}`, time: new Date().toISOString(), words });
+      add({ kind: "gap", id: `gap-${gaps}`, time: new Date().toISOString(), words: words.live.missing });
     };
     stream.current = makeStream(path, filter, { onState: setState, onEvent, onGap });
     return () => clearTimeout(timer);

@@ -15,6 +15,7 @@ import { ChangeButton, Obstacle } from "../parts/permission";
 import { ReviewDialog } from "../parts/review";
 import { adjust, asOf, route } from "../route";
 import { loadObjectTypes } from "../schema";
+import * as words from "../words";
 
 const PAUSE_MS = 300;
 const MODEL = { scope: "model", ofAllTypes: true } as const;
@@ -39,21 +40,21 @@ export function ModelPage() {
   const [done, setDone] = useState("");
   return (
     <div class="model">
-      <h1>Model</h1>
+      <h1>{words.pages.model}</h1>
       {done && (
         <Notice>
           <p>{done}</p>
         </Notice>
       )}
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
-      {loaded.value === undefined && !loaded.fault && <Busy what="Reading the model" />}
+      {loaded.value === undefined && !loaded.fault && <Busy what={words.model.reading} />}
       {loaded.value !== undefined && (
         <Editor
           stored={loaded.value}
           key={`${asOf.value ?? ""} ${loaded.value.text}`}
           onSaved={() => {
             draft.value = undefined;
-            setDone("The model was saved.");
+            setDone(words.model.saved);
             loaded.reload();
             void loadObjectTypes();
           }}
@@ -142,27 +143,27 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
           disabled={!(isChanged || isEmpty) || !isSettled || !found?.valid}
           onClick={() => setReviewing(true)}
         >
-          Review and save…
+          {words.model.review}
         </ChangeButton>
         {!isPast && (
           <button type="button" class="quiet" disabled={!isSettled || !found?.valid} onClick={format}>
-            Format
+            {words.model.format}
           </button>
         )}
         {isChanged && !isPast && (
           <button type="button" class="quiet" onClick={reset}>
-            Back to the stored model
+            {words.model.backToStored}
           </button>
         )}
         {!isPast && (
           <button type="button" class="quiet" onClick={() => setImporting(true)}>
-            Import…
+            {words.model.importIt}
           </button>
         )}
         <button type="button" class="quiet" onClick={() => save("model.txt", "text/plain", text)}>
-          Download
+          {words.actions.download}
         </button>
-        <Obstacle needs={MODEL}>, so it cannot save. Try changes here, and download them.</Obstacle>
+        <Obstacle needs={MODEL}>{words.model.cannotSave}</Obstacle>
       </div>
       {fault && <Fault fault={fault} />}
       {imported && <ImportNotes notes={imported.notes} />}
@@ -179,14 +180,14 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
           onReady={(made) => (editor.current = made)}
         />
       ) : (
-        !workbench.fault && <Busy what="Loading the editor" />
+        !workbench.fault && <Busy what={words.model.loadingEditor} />
       )}
-      <section class="faults card" aria-label="Validation" aria-live="polite">
+      <section class="faults card" aria-label={words.model.validation} aria-live="polite">
         {validation.fault && <Fault fault={validation.fault} retry={validation.reload} />}
-        {!found && !validation.fault && <Busy what="Validating" />}
+        {!found && !validation.fault && <Busy what={words.model.validating} />}
         {found && <Verdict found={found} />}
-        {found && <FaultList title="Errors" faults={found.errors} onChoose={(one) => editor.current?.goTo(one.line, one.column)} />}
-        {found && <FaultList title="Warnings" faults={found.warnings} onChoose={(one) => editor.current?.goTo(one.line, one.column)} />}
+        {found && <FaultList title={words.model.errors} faults={found.errors} onChoose={(one) => editor.current?.goTo(one.line, one.column)} />}
+        {found && <FaultList title={words.model.warnings} faults={found.warnings} onChoose={(one) => editor.current?.goTo(one.line, one.column)} />}
       </section>
       {isReviewing && (
         <ReviewDialog text={text} base={base.current} onSaved={onSaved} onClose={() => setReviewing(false)} />
@@ -199,7 +200,7 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
 function ImportNotes({ notes }: { notes: string[] }) {
   return (
     <Notice>
-      <p>The model is in the editor. Review it, and save it.</p>
+      <p>{words.model.isInEditor}</p>
       {notes.length > 0 && (
         <ul>
           {notes.map((note) => (
@@ -216,15 +217,15 @@ async function loadWorkbench() {
   try {
     return (await import("../model/workbench")).Workbench;
   } catch {
-    throw new Refused(0, "unreachable", "The editor could not be loaded.");
+    throw new Refused(0, "unreachable", words.model.editorNotLoaded);
   }
 }
 
 function Verdict({ found }: { found: Validation }) {
   return (
     <p class="sentence-line">
-      <Mark tone={found.valid ? "yes" : "no"}>{found.valid ? "Valid" : "Not valid"}</Mark>{" "}
-      {found.valid && found.warnings.length === 0 && "The model has no faults."}
+      <Mark tone={found.valid ? "yes" : "no"}>{found.valid ? words.model.valid : words.model.notValid}</Mark>{" "}
+      {found.valid && found.warnings.length === 0 && words.model.noFaults}
     </p>
   );
 }
@@ -244,11 +245,11 @@ function FaultList({ title, faults, onChoose }: FaultListProperties) {
         {faults.map((fault, place) => (
           <li key={place}>
             <button type="button" class="linklike" onClick={() => onChoose(fault)}>
-              Line {fault.line}, column {fault.column}
+              {words.model.place(fault.line, fault.column)}
             </button>
             <span>{fault.message}</span>
             {fault.suggestion && !fault.message.includes(fault.suggestion) && (
-              <span class="hint">Write {fault.suggestion}.</span>
+              <span class="hint">{words.model.write(fault.suggestion)}</span>
             )}
             <code class="hint">{fault.code}</code>
           </li>

@@ -22,6 +22,7 @@ import { adjust, asOf, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 import { pathOf } from "../stored_object";
 import { Time } from "../parts/time";
+import * as words from "../words";
 
 const PAGE_SIZE = 50;
 /** How many relations of subjects are read before people want more. */
@@ -30,10 +31,10 @@ const BECAUSE = "because";
 const WRITE = { scope: "write" } as const;
 
 const TABS = {
-  who: "Who has access to it",
-  what: "What it has access to",
-  on: "Warrants on it",
-  to: "Warrants to it",
+  who: words.objects.who,
+  what: words.objects.what,
+  on: words.objects.on,
+  to: words.objects.to,
 };
 type Tab = keyof typeof TABS;
 
@@ -44,9 +45,9 @@ export function ObjectPage() {
   const [done, setDone] = useState("");
   if (!object) {
     return (
-      <Empty title="Which object?">
+      <Empty title={words.objects.which}>
         <p>
-          An object is written <code>type:id</code>. Find one in the <a href={link("data")}>data</a>.
+          {words.objects.whichAdvice(link("data"))}
         </p>
       </Empty>
     );
@@ -66,19 +67,19 @@ export function ObjectPage() {
           {object.objectId !== "*" && (
             <>
               <ChangeButton needs={WRITE} class="quiet" onClick={() => setOpen("meta")}>
-                Edit meta…
+                {words.objects.editMeta}
               </ChangeButton>
               <ChangeButton needs={WRITE} class="quiet" onClick={() => setOpen("rename")}>
-                Rename…
+                {words.objects.renameIt}
               </ChangeButton>
               <ChangeButton needs={WRITE} class="quiet" onClick={() => setOpen("delete")}>
-                Delete…
+                {words.objects.deleteIt}
               </ChangeButton>
             </>
           )}
           <ChangeButton needs={WRITE} class="primary" onClick={() => setOpen("warrant")}>
             <Icon name="plus" />
-            New warrant
+            {words.warrants.create}
           </ChangeButton>
         </div>
       </div>
@@ -88,7 +89,7 @@ export function ObjectPage() {
           <p>{done}</p>
         </Notice>
       )}
-      <nav class="tabs" aria-label="About this object">
+      <nav class="tabs" aria-label={words.objects.about}>
         {Object.entries(TABS).map(([each, title]) => (
           <a key={each} href={link("object", { name, tab: each })} aria-current={each === shown ? "page" : undefined}>
             {title}
@@ -123,14 +124,14 @@ function Stored({ object, turn }: { object: ObjectName; turn: string }) {
     isHidden ? undefined : (signal) => read<StoredObject>(path, { query: { asOf: asOf.value }, signal }),
     [path, asOf.value, turn],
   );
-  if (isHidden) return <p class="hint">Your key is limited to {onlyTypes.value?.join(", ")}: only access to such objects is shown.</p>;
-  if (loaded.fault?.status === 404) return <p class="hint">It is not stored; warrants may name it all the same.</p>;
+  if (isHidden) return <p class="hint">{words.objects.isLimited(onlyTypes.value?.join(", "))}</p>;
+  if (loaded.fault?.status === 404) return <p class="hint">{words.objects.notStored}</p>;
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
   if (!loaded.value) return <p class="hint">…</p>;
   const { meta, createdAt } = loaded.value;
   return (
     <>
-      <p class="hint">Created <Time time={createdAt} /></p>
+      <p class="hint">{words.objects.created(<Time time={createdAt} />)}</p>
       {meta && Object.keys(meta).length > 0 && (
         <dl class="meta-list">
           {Object.entries(meta).map(([member, value]) => (
@@ -175,27 +176,27 @@ function AccessRows({ object, areSubjects, turn, context }: AccessProperties) {
   const q = areSubjects ? `select * of type * for ${quoteObject(object)}` : `select ${types} where ${quoteObject(object)} is *`;
   const loaded = useLoaded((signal) => readRows(q, context, limit, at, signal), [q, context, at, turn, limit]);
   if (loaded.fault?.status === 404) {
-    return <Empty title={`The model does not define the type ${object.objectType}, so nobody has access to it.`} />;
+    return <Empty title={words.objects.typeUndefined(object.objectType)} />;
   }
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
-  if (!loaded.value) return <Busy what="Finding access" />;
+  if (!loaded.value) return <Busy what={words.objects.findingAccess} />;
   const { rows, isCut } = loaded.value;
   if (rows.length === 0) {
-    return <Empty title={areSubjects ? `Nobody has access to ${name}.` : `${name} has access to nothing.`} />;
+    return <Empty title={areSubjects ? words.objects.nobody(name) : words.objects.nothing(name)} />;
   }
   const typeOf = areSubjects ? () => object.objectType : (row: QueryRow) => row.objectType;
   return (
     <>
       <Filters count={[filter, group].filter(Boolean).length}>
         <div class="field">
-          <label for="filter">Contains</label>
+          <label for="filter">{words.terms.contains}</label>
           <input id="filter" type="search" value={filter} onInput={(event) => adjust({ filter: event.currentTarget.value })} />
         </div>
         <div class="field">
-          <label for="group">Group by</label>
+          <label for="group">{words.objects.groupBy}</label>
           <select id="group" value={group ?? ""} onChange={(event) => adjust({ group: event.currentTarget.value })}>
-            <option value="">nothing</option>
-            <option value={BECAUSE}>because of</option>
+            <option value="">{words.objects.byNothing}</option>
+            <option value={BECAUSE}>{words.objects.byReason}</option>
           </select>
         </div>
       </Filters>
@@ -213,9 +214,9 @@ function AccessRows({ object, areSubjects, turn, context }: AccessProperties) {
       ))}
       {isCut && (
         <div class="actions">
-          <p class="hint">There is more than these {rows.length} relations.</p>
+          <p class="hint">{words.objects.more(rows.length)}</p>
           <button type="button" class="quiet" disabled={loaded.isLoading} onClick={() => setLimit(limit + ROWS_AT_ONCE)}>
-            Show more
+            {words.actions.showMore}
           </button>
         </div>
       )}
@@ -244,8 +245,8 @@ function WarrantsOf({ object, isSubject, turn, onDone }: WarrantsProperties) {
     [writeObject(object), isSubject, next, prev, at, turn],
   );
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
-  if (!loaded.value) return <Busy what="Reading warrants" />;
-  if (loaded.value.results.length === 0) return <Empty title="There are no such warrants." />;
+  if (!loaded.value) return <Busy what={words.data.readingWarrants} />;
+  if (loaded.value.results.length === 0) return <Empty title={words.objects.noWarrants} />;
   return (
     <>
       <WarrantTable warrants={loaded.value.results} onDone={onDone} />

@@ -19,6 +19,7 @@ import { readAbout } from "../query_grammar";
 import { go, link, route } from "../route";
 import { listSavedQueries, SAVE } from "../saved_queries";
 import { objectTypes, type Page } from "../schema";
+import * as words from "../words";
 
 const PAGE_SIZE = 50;
 
@@ -45,7 +46,7 @@ export function QueriesPage() {
   const run = () => go("queries", { q: given.q.trim(), context: given.context.trim() });
   return (
     <div>
-      <h1>Queries</h1>
+      <h1>{words.pages.queries}</h1>
       <form
         class="card query"
         onSubmit={(event) => {
@@ -54,29 +55,28 @@ export function QueriesPage() {
         }}
       >
         <CompletedField
-          label="Query"
-          placeholder="select document where user:ann is viewer"
+          label={words.terms.query}
+          placeholder={words.queries.example}
           value={given.q}
           complete={completeQuery}
           onInput={(text) => setGiven((present) => ({ ...present, q: text }))}
           isRequired
           hint={
             <>
-              <code>select TYPES where TYPE:ID is RELATIONS</code> finds objects,{" "}
-              <code>select RELATIONS of type TYPES for TYPE:ID</code> finds subjects.
+              {words.queries.grammar}
             </>
           }
         />
         <details open={given.context !== ""}>
-          <summary>Context for policies</summary>
+          <summary>{words.why.context}</summary>
           <div class="field">
-            <label for="context">JSON object</label>
+            <label for="context">{words.why.jsonObject}</label>
             <input
               id="context"
               type="text"
               class="code"
               spellcheck={false}
-              placeholder='{"network": "office"}'
+              placeholder={words.examples.context}
               value={given.context}
               onInput={(event) => setGiven({ ...given, context: event.currentTarget.value })}
             />
@@ -84,11 +84,11 @@ export function QueriesPage() {
         </details>
         <div class="actions">
           <button type="submit" class="primary">
-            Run
+            {words.queries.run}
           </button>
           {!findObstacle(SAVE) && (
             <ChangeButton needs={SAVE} class="quiet" disabled={given.q.trim() === ""} onClick={() => setSaving(true)}>
-              Save…
+              {words.queries.saveIt}
             </ChangeButton>
           )}
           <span class="hint" role="status">
@@ -97,16 +97,16 @@ export function QueriesPage() {
         </div>
       </form>
       {isSaving && (
-        <SaveQuery fields={{ name: "", description: "", ...given }} onClose={() => setSaving(false)} onDone={(name) => finish(`Saved as ${name}.`)} />
+        <SaveQuery fields={{ name: "", description: "", ...given }} onClose={() => setSaving(false)} onDone={(name) => finish(words.queries.savedAs(name))} />
       )}
       {saved.fault && <Fault fault={saved.fault} retry={saved.reload} />}
       {!q && saved.value && <SavedQueries saved={saved.value} onDone={finish} />}
       {!q && <Examples />}
       {loaded.fault && !isEdited && <Fault fault={loaded.fault} retry={loaded.reload} />}
-      {q && !loaded.value && !loaded.fault && <Busy what="Searching" />}
+      {q && !loaded.value && !loaded.fault && <Busy what={words.queries.searching} />}
       {loaded.value?.results.length === 0 && (
-        <Empty title="Nothing has that.">
-          <p>A row is here exactly when a check of it is allowed.</p>
+        <Empty title={words.queries.nothing}>
+          <p>{words.queries.nothingAdvice}</p>
         </Empty>
       )}
       {loaded.value && loaded.value.results.length > 0 && <Results page={loaded.value} q={q} context={context} at={at} />}
@@ -128,11 +128,11 @@ function Results({ page, q, context, at }: ResultsProperties) {
 
   async function exportJson() {
     setFault(undefined);
-    setNote("Reading all rows…");
+    setNote(words.actions.readingRows);
     try {
       const { rows, isCut } = await readRows(q, context, MOST_EXPORTED, at);
       save("results.json", "application/json", `${JSON.stringify(rows, null, 2)}\n`);
-      setNote(isCut ? `Saved the first ${rows.length} rows: an export has no more.` : `Saved ${rows.length} rows.`);
+      setNote(words.actions.savedRows(rows.length, isCut));
     } catch (refused) {
       if (!(refused instanceof Refused)) throw refused;
       setNote("");
@@ -143,13 +143,13 @@ function Results({ page, q, context, at }: ResultsProperties) {
   return (
     <>
       <div class="heading">
-        <h2>Results</h2>
+        <h2>{words.queries.results}</h2>
         <div class="actions">
           <span class="hint" role="status">
             {note}
           </span>
           <button type="button" class="quiet" onClick={exportJson}>
-            Export JSON
+            {words.actions.exportJson}
           </button>
         </div>
       </div>
@@ -168,7 +168,7 @@ function Results({ page, q, context, at }: ResultsProperties) {
       <CopyAs
         forms={{
           curl: () => writeCurl(describeService(), "v2/query", { q, context: context ? JSON.parse(context) : undefined, asOf: at }),
-          "a command": () => {
+          [words.copyAs.command]: () => {
             const values = context ? (JSON.parse(context) as Record<string, unknown>) : undefined;
             return writeQueryCommand(describeService(), q, values, at);
           },
@@ -184,22 +184,21 @@ function Examples() {
   const relation = type ? Object.keys(type.relations)[0] : undefined;
   if (!type || !relation) {
     return (
-      <Empty title="There is nothing to query yet: the model has no relations.">
+      <Empty title={words.queries.noModel}>
         <p>
-          Write relations into the <a href={link("model")}>model</a>, or start with an example: documents in folders, shared with
-          people and groups.
+          {words.queries.noModelAdvice(link("model"))}
         </p>
         <ExampleButton />
       </Empty>
     );
   }
   const queries = [
-    [`select ${type.type} where user:ann is *`, `which objects of type ${type.type} ann has any relation on`],
-    [`select * where user:ann is *`, "everything that ann has access to"],
-    [`select explicit ${type.type} where user:ann is ${relation}`, "only what warrants give, without rules"],
+    [`select ${type.type} where user:ann is *`, words.queries.startWithType(type.type)],
+    [`select * where user:ann is *`, words.queries.startWithAll],
+    [`select explicit ${type.type} where user:ann is ${relation}`, words.queries.startWithExplicit],
   ];
   return (
-    <Empty title="List objects, or subjects.">
+    <Empty title={words.queries.listObjects}>
       <ul class="starts">
         {queries.map(([q = "", meaning]) => (
           <li key={q}>

@@ -1,5 +1,14 @@
 import type { ComponentChildren } from "preact";
-import { quoteWord, writeCheckCommand, writeCurl, writePythonCheck } from "../commands_elsewhere";
+import {
+  GATEWAY_RULES,
+  writeAgentCommand,
+  writeCheckCommand,
+  writeCurl,
+  writeGatewayRequest,
+  writeOpenFgaCommand,
+  writeOpenFgaPython,
+  writePythonCheck,
+} from "../commands_elsewhere";
 import { chooseSample, findDiscovery, findGateways, findOpenFga, type DoorState } from "../doors";
 import { useLoaded, type Loaded } from "../loading";
 import { CopyAs, describeService } from "../parts/copy_as";
@@ -7,6 +16,7 @@ import { Mark } from "../parts/icons";
 import { Table } from "../parts/table";
 import { link } from "../route";
 import { objectTypes } from "../schema";
+import * as words from "../words";
 
 /** Shows the APIs of the service, with a first request to each. */
 export function Integrations() {
@@ -23,23 +33,22 @@ export function Integrations() {
   return (
     <>
       <p class="hint">
-        All of these answer from the same model and the same warrants. The requests take the key from the environment variable{" "}
-        <code>MAGISTRATE_API_KEY</code>.
+        {words.integrations.purpose}
       </p>
-      <Door title="Magistrate" paths={["/v2", "/v1"]} state={{ isOn: true }}>
-        <p>The API of this service, which clients of Warrant use unchanged.</p>
+      <Door title={words.shell.product} paths={["/v2", "/v1"]} state={{ isOn: true }}>
+        <p>{words.integrations.magistrate}</p>
         <CopyAs
           forms={{
             curl: () => writeCurl(service, "v2/check", { warrants: [warrant] }),
             Python: () => writePythonCheck(service, check),
-            "a command": () => writeCheckCommand(service, check),
+            [words.copyAs.command]: () => writeCheckCommand(service, check),
           }}
         />
       </Door>
       <OpenFga check={check} />
       <AuthZen />
-      <Door title="Warrant FGA" paths={["/fga/v1"]} state={{ isOn: true }}>
-        <p>The last API of the hosted Warrant, for applications that were written for it.</p>
+      <Door title={words.integrations.warrantTitle} paths={["/fga/v1"]} state={{ isOn: true }}>
+        <p>{words.integrations.warrant}</p>
         <CopyAs
           forms={{
             curl: () => writeCurl(service, `fga/v1/query?q=${encodeURIComponent(`select ${check.object.split(":", 1)[0]} where ${check.subject} is ${relation}`)}`),
@@ -81,8 +90,8 @@ function Door({ title, paths, state, children }: DoorProperties) {
 }
 
 function DoorMark({ state: { isOn } }: { state: DoorState }) {
-  if (isOn === undefined) return <Mark tone="unknown">Not known</Mark>;
-  return isOn ? <Mark tone="yes">On</Mark> : <Mark tone="no">Off</Mark>;
+  if (isOn === undefined) return <Mark tone="unknown">{words.integrations.notKnown}</Mark>;
+  return isOn ? <Mark tone="yes">{words.integrations.on}</Mark> : <Mark tone="no">{words.integrations.off}</Mark>;
 }
 
 /** Returns what was found out; what went wrong is shown as the reason why it is not known. */
@@ -96,35 +105,19 @@ function OpenFga({ check }: { check: { subject: string; relation: string; object
   const id = loaded.value?.storeId ?? "STORE_ID";
   const tuple = { user: check.subject, relation: check.relation, object: check.object };
   return (
-    <Door title="OpenFGA" paths={["/stores"]} state={stateOf(loaded)}>
-      <p>The HTTP API of OpenFGA: its SDKs and its command line take this service as their server.</p>
+    <Door title={words.integrations.openFgaTitle} paths={["/stores"]} state={stateOf(loaded)}>
+      <p>{words.integrations.openFga}</p>
       {loaded.value?.storeId && (
         <p>
-          Its id of this store is <code class="name">{id}</code>.
+          {words.integrations.storeId(id)}
         </p>
       )}
       {loaded.value?.isOn && (
         <CopyAs
           forms={{
             curl: () => writeCurl({ url, store: undefined }, `stores/${id}/check`, { tuple_key: tuple }),
-            Python: () =>
-              [
-                "import os",
-                "from openfga_sdk import ClientConfiguration",
-                "from openfga_sdk.client.models import ClientCheckRequest",
-                "from openfga_sdk.credentials import CredentialConfiguration, Credentials",
-                "from openfga_sdk.sync import OpenFgaClient",
-                "",
-                'token = CredentialConfiguration(api_token=os.environ["MAGISTRATE_API_KEY"])',
-                'credentials = Credentials("api_token", token)',
-                `configuration = ClientConfiguration(api_url=${JSON.stringify(url)}, store_id=${JSON.stringify(id)}, credentials=credentials)`,
-                "with OpenFgaClient(configuration) as client:",
-                `    print(client.check(ClientCheckRequest(${Object.entries(tuple)
-                  .map(([name, text]) => `${name}=${JSON.stringify(text)}`)
-                  .join(", ")})))`,
-              ].join("\n"),
-            fga: () =>
-              `fga query check ${[check.subject, check.relation, check.object].map(quoteWord).join(" ")} --api-url ${quoteWord(url)} --store-id ${id} --api-token "$MAGISTRATE_API_KEY"`,
+            Python: () => writeOpenFgaPython(url, id, tuple),
+            fga: () => writeOpenFgaCommand(url, id, check),
           }}
         />
       )}
@@ -144,13 +137,12 @@ function AuthZen() {
   };
   const state = stateOf(loaded);
   return (
-    <Door title="AuthZEN" paths={["/access/v1/evaluation", "/access/v1/evaluations", "/access/v1/search"]} state={{ isOn: true, reason: state?.reason }}>
+    <Door title={words.integrations.authZenTitle} paths={["/access/v1/evaluation", "/access/v1/evaluations", "/access/v1/search"]} state={{ isOn: true, reason: state?.reason }}>
       <p>
-        The Authorization API 1.0 of the OpenID Foundation. An action is the name of a relation, or of an action in the{" "}
-        <a href={link("model")}>model</a>.
+        {words.integrations.authZen(link("model"))}
       </p>
       {actions.length > 0 && (
-        <Table label="Actions" headings={["Type", "Action", "Relation"]}>
+        <Table label={words.integrations.actions} headings={[words.terms.type, words.terms.action, words.terms.relation]}>
           {actions.map(({ type, name, relation }) => (
             <tr key={`${type} ${name}`}>
               <td class="name">{type}</td>
@@ -172,24 +164,15 @@ function AuthZen() {
 function Gateways() {
   const loaded = useLoaded(findGateways, []);
   const { url } = describeService();
-  const rules = ["version: 1", "source: x-original", "identity:", "  header: X-Auth-User", "rules:"];
   return (
-    <Door title="Gateways" paths={["/authz"]} state={stateOf(loaded)}>
+    <Door title={words.integrations.gatewaysTitle} paths={["/authz"]} state={stateOf(loaded)}>
       <p>
-        nginx, Traefik, Caddy, Envoy and HAProxy check here whether a request may pass. Which check a request becomes is in the file of
-        rules that the service is started with; <code>magistrate forward test</code> shows which rule decides a request.
+        {words.integrations.gateways}
       </p>
       <CopyAs
         forms={{
-          rules: () =>
-            [...rules, "  - path: /documents/{id}", "    object: document:{id}", "    relation: viewer"].join("\n"),
-          "a request": () =>
-            [
-              `curl -si ${quoteWord(`${url}/authz`)}`,
-              '-H "X-Magistrate-Key: $MAGISTRATE_API_KEY"',
-              "-H 'X-Original-Method: GET' -H 'X-Original-Host: docs.example' -H 'X-Original-URI: /documents/1'",
-              "-H 'X-Auth-User: user:1'",
-            ].join(" \\\n  "),
+          [words.copyAs.rules]: () => GATEWAY_RULES,
+          [words.copyAs.request]: () => writeGatewayRequest(url),
         }}
       />
     </Door>
@@ -201,16 +184,15 @@ function Agents() {
   const args = ["mcp", "--server", url, ...(store === undefined ? [] : ["--store", store])];
   const settings = { mcpServers: { magistrate: { command: "magistrate", args, env: { MAGISTRATE_API_KEY: "…" } } } };
   return (
-    <Door title="Agents" paths={[]} state={undefined}>
+    <Door title={words.integrations.agentsTitle} paths={[]} state={undefined}>
       <p>
-        <code>magistrate mcp</code> is a server of the Model Context Protocol that runs beside an agent. It checks, explains, queries,
-        compares and tests models; it changes nothing unless it is started with <code>--allow-writes</code> and its key may write.
+        {words.integrations.agents}
       </p>
       <CopyAs
         forms={{
-          settings: () => JSON.stringify(settings, null, 2),
-          "a command": () => ["pip install 'magistrate[mcp]'", ["magistrate", ...args].map(quoteWord).join(" ")].join("\n"),
-          "a key": () => "magistrate keys create assistant --scope check --scope query --scope read",
+          [words.copyAs.settings]: () => JSON.stringify(settings, null, 2),
+          [words.copyAs.command]: () => writeAgentCommand(args),
+          [words.copyAs.key]: () => "magistrate keys create assistant --scope check --scope query --scope read",
         }}
       />
     </Door>

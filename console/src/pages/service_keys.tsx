@@ -11,6 +11,7 @@ import { Time } from "../parts/time";
 import { link, route, store } from "../route";
 import { listTypes, type Page } from "../schema";
 import { SCOPES } from "../scopes";
+import * as words from "../words";
 
 const PAGE_SIZE = 50;
 
@@ -54,31 +55,28 @@ export function Keys() {
     setTurn((count) => count + 1);
   }
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
-  if (!loaded.value) return <Busy what="Reading keys" />;
+  if (!loaded.value) return <Busy what={words.keys.reading} />;
   return (
     <>
       <div class="actions">
         <button type="button" class="primary" onClick={() => setOpen("create")}>
           <Icon name="plus" />
-          New key
+          {words.keys.create}
         </button>
       </div>
       <p class="hint">
-        These keys belong to {store === undefined ? "the store of your key" : <>the store <b>{store}</b></>} and open no other, but for
-        those of the store <b>default</b> with the scope <b>stores</b>. What <a href={link("service", { show: "own" })}>your own key</a>{" "}
-        may do has a page of its own.
+        {words.keys.belong(store, link("service", { show: "own" }))}
       </p>
-      {issued && <Secret what={`The key ${issued.name}`} text={issued.key} onClose={() => setIssued(undefined)} />}
+      {issued && <Secret what={words.keys.secretOf(issued.name)} text={issued.key} onClose={() => setIssued(undefined)} />}
       {done && !issued && (
         <Notice>
           <p>{done}</p>
         </Notice>
       )}
       {loaded.value.results.length === 0 ? (
-        <Empty title="There are no stored keys.">
+        <Empty title={words.keys.none}>
           <p>
-            Callers share the key that was configured or generated, which may do everything. Give each its own, with the
-            scopes that it needs: its name is beside its changes in the history, and it can be revoked alone.
+            {words.keys.noneAdvice}
           </p>
         </Empty>
       ) : (
@@ -95,8 +93,8 @@ export function Keys() {
 function KeyTable({ keys, onOpen }: { keys: Key[]; onOpen: (open: Open) => void }) {
   return (
     <Table
-      label="Keys"
-      headings={["Name", "Begins with", "Scopes", "Object types", "Created", "Last used", "Expires"]}
+      label={words.pages.keys}
+      headings={[words.terms.name, words.keys.beginsWith, words.keys.scopes, words.terms.objectTypes, words.terms.created, words.keys.lastUsed, words.keys.expires]}
       hasActions
     >
       {keys.map((one) => (
@@ -111,24 +109,24 @@ function KeyTable({ keys, onOpen }: { keys: Key[]; onOpen: (open: Open) => void 
               <ul>
                 {one.scopes.map((scope) => (
                   <li key={scope}>
-                    <b>{scope}</b>: {SCOPES[scope] ?? "unknown to this console"}
+                    <b>{scope}</b>: {SCOPES[scope] ?? words.keys.unknownScope}
                   </li>
                 ))}
               </ul>
             </details>
           </td>
-          <td>{one.objectTypes?.join(", ") ?? "all"}</td>
+          <td>{one.objectTypes?.join(", ") ?? words.terms.all}</td>
           <td class="time">
-            <Time time={one.createdAt} /> by {one.createdBy}
+            {words.terms.by(<Time time={one.createdAt} />, one.createdBy)}
           </td>
-          <td class="time">{one.lastUsedAt ? <Time time={one.lastUsedAt} /> : "never"}</td>
-          <td class="time">{one.expiresAt ? <Time time={one.expiresAt} /> : "never"}</td>
+          <td class="time">{one.lastUsedAt ? <Time time={one.lastUsedAt} /> : words.terms.never}</td>
+          <td class="time">{one.expiresAt ? <Time time={one.expiresAt} /> : words.terms.never}</td>
           <td class="row-actions">
             <button type="button" class="quiet" onClick={() => onOpen({ rotate: one })}>
-              Rotate…<span class="sr"> {one.name}</span>
+              {words.keys.rotate(one.name)}
             </button>
             <button type="button" class="quiet" onClick={() => onOpen({ revoke: one })}>
-              Revoke…<span class="sr"> {one.name}</span>
+              {words.keys.revoke(one.name)}
             </button>
           </td>
         </tr>
@@ -149,7 +147,7 @@ function CreateKey({ onDone, onClose }: DialogProperties) {
   const [expires, setExpires] = useState("");
 
   async function create() {
-    if (scopes.length === 0) throw new Refused(400, "invalid", "A key needs at least one scope");
+    if (scopes.length === 0) throw new Refused(400, "invalid", words.keys.noScope);
     const body = {
       name: name.trim(),
       scopes,
@@ -157,27 +155,27 @@ function CreateKey({ onDone, onClose }: DialogProperties) {
       ...(expires ? { expiresAt: new Date(expires).toISOString() } : {}),
     };
     const issued = await write<Issued>("v2/keys", { body });
-    onDone(`Created the key ${issued.name}.`, issued);
+    onDone(words.keys.created(issued.name), issued);
   }
 
   return (
-    <Confirm title="New key" action="Create" onConfirm={create} onClose={onClose}>
+    <Confirm title={words.keys.create} action={words.actions.create} onConfirm={create} onClose={onClose}>
       <div class="field">
-        <label for="key-name">Name</label>
+        <label for="key-name">{words.terms.name}</label>
         <input id="key-name" type="text" required maxLength={64} value={name} onInput={(event) => setName(event.currentTarget.value)} />
-        <span class="hint">It stands beside the changes of the key in the history.</span>
+        <span class="hint">{words.keys.nameAdvice}</span>
       </div>
-      <Choices legend="Scopes" choices={Object.entries(SCOPES)} chosen={scopes} onChange={setScopes} />
+      <Choices legend={words.keys.scopes} choices={Object.entries(SCOPES)} chosen={scopes} onChange={setScopes} />
       <details>
-        <summary>Limits</summary>
+        <summary>{words.keys.limits}</summary>
         <Choices
-          legend="Object types (none chosen: all)"
+          legend={words.keys.chooseTypes}
           choices={listTypes().map((type) => [type, ""])}
           chosen={types}
           onChange={setTypes}
         />
         <div class="field">
-          <label for="key-expires">Expires at</label>
+          <label for="key-expires">{words.terms.expiresAt}</label>
           <input
             id="key-expires"
             type="datetime-local"
@@ -222,13 +220,12 @@ function Choices({ legend, choices, chosen, onChange }: ChoicesProperties) {
 function RevokeKey({ of, onDone, onClose }: DialogProperties & { of: Key }) {
   async function revoke() {
     await write("v2/keys/" + encodeURIComponent(of.id), { method: "DELETE" });
-    onDone(`Revoked the key ${of.name}.`);
+    onDone(words.keys.revoked(of.name));
   }
   return (
-    <Confirm title={`Revoke ${of.name}?`} action="Revoke" isDangerous onConfirm={revoke} onClose={onClose}>
+    <Confirm title={words.keys.revokeTitle(of.name)} action={words.actions.revoke} isDangerous onConfirm={revoke} onClose={onClose}>
       <p>
-        Whoever uses <code>{of.prefix}…</code> is refused within a second. This cannot be undone. It was last used:{" "}
-        {of.lastUsedAt ? <Time time={of.lastUsedAt} /> : "never"}.
+        {words.keys.revokeAdvice(of.prefix, of.lastUsedAt ? <Time time={of.lastUsedAt} /> : words.terms.never)}
       </p>
     </Confirm>
   );
@@ -239,16 +236,16 @@ function RotateKey({ of, onDone, onClose }: DialogProperties & { of: Key }) {
   async function rotate() {
     const body = { graceSeconds: Number(grace) };
     const issued = await write<Issued>(`v2/keys/${encodeURIComponent(of.id)}/rotate`, { body });
-    onDone(`Rotated the key ${of.name}.`, issued);
+    onDone(words.keys.rotated(of.name), issued);
   }
   return (
-    <Confirm title={`Replace the secret of ${of.name}?`} action="Rotate" onConfirm={rotate} onClose={onClose}>
+    <Confirm title={words.keys.rotateTitle(of.name)} action={words.actions.rotate} onConfirm={rotate} onClose={onClose}>
       <div class="field">
-        <label for="grace">The old one stays valid for</label>
+        <label for="grace">{words.keys.oldStaysValid}</label>
         <select id="grace" value={grace} onChange={(event) => setGrace(event.currentTarget.value)}>
-          <option value="0">no time: it is refused at once</option>
-          <option value="3600">an hour</option>
-          <option value="86400">a day</option>
+          <option value="0">{words.keys.noTime}</option>
+          <option value="3600">{words.keys.anHour}</option>
+          <option value="86400">{words.keys.aDay}</option>
         </select>
       </div>
     </Confirm>

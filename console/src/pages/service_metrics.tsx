@@ -4,6 +4,7 @@ import { Refused, send } from "../api";
 import { compareReadings, readSamples, type Figures, type Reading } from "../metrics";
 import { Busy, Fault } from "../parts/notice";
 import { Table } from "../parts/table";
+import * as words from "../words";
 
 const EVERY_MS = 2000;
 const SHOWN_POINTS = 60;
@@ -45,35 +46,35 @@ export function LiveMetrics() {
 
   if (fault) return <Fault fault={fault} retry={() => setFault(undefined)} />;
   const now = figures.at(-1);
-  if (!now) return <Busy what="Reading metrics" />;
+  if (!now) return <Busy what={words.metrics.reading} />;
   return (
     <>
       <div class="actions">
         <button type="button" class="quiet" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-          {isPaused ? "Continue" : "Pause"}
+          {isPaused ? words.actions.continue : words.actions.pause}
         </button>
         <span class="hint" role="status">
           {isRate(now)
-            ? "Every two seconds, for all workers. The requests of this page count, too."
-            : "Since the service was started, for all workers. What happens now follows in two seconds."}
+            ? words.metrics.everyTwoSeconds
+            : words.metrics.sinceStart}
         </span>
       </div>
       <dl class="figures">
-        <Figure title="Requests a second" value={show(now.perSecond)} points={figures.map((one) => one.perSecond ?? 0)}>
-          {now.total.toLocaleString()} in all
+        <Figure title={words.metrics.requests} value={show(now.perSecond)} points={figures.map((one) => one.perSecond ?? 0)}>
+          {words.metrics.inAll(now.total)}
         </Figure>
-        <Figure title="p50" value={showMs(now.p50Ms)} points={figures.map((one) => one.p50Ms ?? 0)} />
-        <Figure title="p99" value={showMs(now.p99Ms)} points={figures.map((one) => one.p99Ms ?? 0)} />
+        <Figure title={words.metrics.p50} value={showMs(now.p50Ms)} points={figures.map((one) => one.p50Ms ?? 0)} />
+        <Figure title={words.metrics.p99} value={showMs(now.p99Ms)} points={figures.map((one) => one.p99Ms ?? 0)} />
         <Figure
-          title="Checks from the cache alone"
-          value={now.cacheHits === undefined ? "no checks" : `${Math.round(now.cacheHits * 100)} %`}
+          title={words.metrics.cacheHits}
+          value={now.cacheHits === undefined ? words.metrics.noChecks : `${Math.round(now.cacheHits * 100)} %`}
           points={figures.map((one) => one.cacheHits ?? 0)}
         />
-        <Figure title="Entries in the cache" value={now.cachedEntries.toLocaleString()} />
-        <Figure title="Statements a second" value={show(now.statementsPerSecond)} />
-        <Figure title="Errors (5xx) a second" value={show(now.errorsPerSecond)} />
-        <Figure title="Requests refused a second" value={show(now.refusedPerSecond)}>
-          {now.running} running, {now.waiting} waiting
+        <Figure title={words.metrics.cacheEntries} value={now.cachedEntries.toLocaleString()} />
+        <Figure title={words.metrics.statements} value={show(now.statementsPerSecond)} />
+        <Figure title={words.metrics.errors} value={show(now.errorsPerSecond)} />
+        <Figure title={words.metrics.refused} value={show(now.refusedPerSecond)}>
+          {words.metrics.waiting(now.running, now.waiting)}
         </Figure>
       </dl>
       <Routes now={now} />
@@ -121,7 +122,7 @@ function Line({ points }: { points: number[] }) {
 /** Shows the routes with the most requests. */
 function Routes({ now }: { now: Figures }) {
   return (
-    <Table label="Routes" headings={["Route", "Requests", "A second", "p50", "p99"]}>
+    <Table label={words.metrics.routes} headings={[words.metrics.route, words.metrics.requestsOfRoute, words.metrics.aSecond, words.metrics.p50, words.metrics.p99]}>
       {now.routes.slice(0, SHOWN_ROUTES).map((one) => (
         <tr key={one.route}>
           <td class="name">{one.route}</td>
@@ -147,5 +148,5 @@ function show(value: number | undefined): string {
 
 function showMs(value: number | undefined): string {
   if (value === undefined) return "–";
-  return Number.isFinite(value) ? `${Number(value.toPrecision(3))} ms` : "more than 10 s";
+  return Number.isFinite(value) ? words.metrics.milliseconds(Number(value.toPrecision(3))) : words.metrics.tooLong;
 }

@@ -3,6 +3,7 @@ import { Mark } from "../parts/icons";
 import { Table } from "../parts/table";
 import { store } from "../route";
 import { SCOPES } from "../scopes";
+import * as words from "../words";
 
 /** Says in words what the key of the session may do. */
 export function OwnKey() {
@@ -11,23 +12,21 @@ export function OwnKey() {
   return (
     <>
       <p>
-        You are signed in with the key <b class="name">{key.name}</b>, for{" "}
-        {store === undefined ? "the store that it belongs to" : <>the store <b class="name">{store}</b></>}.{" "}
-        {key.scopes.includes("stores") ? "It may use every other store, too." : "It opens no other store."}
+        {words.ownKey.signedIn(key.name, store, key.scopes.includes("stores"))}
       </p>
       <p>
         {onlyTypes.value
-          ? `It sees only objects of the types ${onlyTypes.value.join(", ")}, and what concerns all types is closed to it.`
-          : "It may use objects of all types."}
+          ? words.ownKey.isLimited(onlyTypes.value.join(", "))
+          : words.ownKey.isOfAllTypes}
       </p>
-      <Table label="What your key may do" headings={["Scope", "With it, a key may", "Your key"]}>
+      <Table label={words.ownKey.title} headings={[words.ownKey.scope, words.ownKey.meaning, words.pages.ownKey]}>
         {Object.entries(SCOPES).map(([scope, meaning]) => (
           <tr key={scope}>
             <td>
               <b>{scope}</b>
             </td>
-            <td>{meaning === SCOPES.admin ? "do all of this" : meaning}</td>
-            <td>{key.scopes.includes(scope) ? <Mark tone="yes">may</Mark> : <Mark tone="no">may not</Mark>}</td>
+            <td>{meaning === SCOPES.admin ? words.ownKey.allOfThis : meaning}</td>
+            <td>{key.scopes.includes(scope) ? <Mark tone="yes">{words.ownKey.may}</Mark> : <Mark tone="no">{words.ownKey.mayNot}</Mark>}</td>
           </tr>
         ))}
       </Table>

@@ -2,13 +2,14 @@ import { useState } from "preact/hooks";
 import { Refused, write } from "../api";
 import { Fault } from "../parts/notice";
 import { Secret } from "../parts/secret";
+import * as words from "../words";
 
 interface Session {
   user: string;
   token: string;
 }
 
-const LENGTHS = { "900": "15 minutes", "3600": "an hour", "86400": "a day" };
+const LENGTHS = { "900": words.sessions.aQuarter, "3600": words.keys.anHour, "86400": words.keys.aDay };
 
 /** Creates tokens with which users check their own access. The service keeps no list of them. */
 export function Sessions() {
@@ -33,30 +34,28 @@ export function Sessions() {
   return (
     <>
       {session && (
-        <Secret what={`A session of user:${session.user}`} text={session.token} onClose={() => setSession(undefined)} />
+        <Secret what={words.sessions.of(session.user)} text={session.token} onClose={() => setSession(undefined)} />
       )}
       {fault && <Fault fault={fault} />}
       <form class="card" onSubmit={create} onInput={() => setFault(undefined)}>
-        <h2>New session</h2>
+        <h2>{words.sessions.create}</h2>
         <p>
-          A session is a token with which a user checks their own access, from a browser or an app: it is sent as{" "}
-          <code>Authorization: Bearer</code>. The service does not list sessions; <code>magistrate sessions revoke</code> ends
-          all of them.
+          {words.sessions.advice}
         </p>
         <div class="filters">
           <div class="field">
-            <label for="session-user">User</label>
+            <label for="session-user">{words.sessions.user}</label>
             <input
               id="session-user"
               type="text"
               required
-              placeholder="kim"
+              placeholder={words.sessions.exampleOfUser}
               value={user}
               onInput={(event) => setUser(event.currentTarget.value)}
             />
           </div>
           <div class="field">
-            <label for="session-length">Valid for</label>
+            <label for="session-length">{words.sessions.validFor}</label>
             <select id="session-length" value={seconds} onChange={(event) => setSeconds(event.currentTarget.value)}>
               {Object.entries(LENGTHS).map(([value, name]) => (
                 <option key={value} value={value}>
@@ -66,7 +65,7 @@ export function Sessions() {
             </select>
           </div>
           <button type="submit" class="primary">
-            Create
+            {words.actions.create}
           </button>
         </div>
       </form>

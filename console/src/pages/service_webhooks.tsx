@@ -14,6 +14,7 @@ import { WebhookState } from "../parts/webhook_state";
 import { go, link, route } from "../route";
 import type { Page } from "../schema";
 import { bodyOf, describeFilter, fieldsOf, type IssuedWebhook, type Webhook } from "../webhooks";
+import * as words from "../words";
 import { WebhookDetails } from "./webhook_details";
 
 const PAGE_SIZE = 50;
@@ -25,7 +26,7 @@ export function Webhooks() {
   const isOfPage = issued !== undefined && issued.id === id;
   return (
     <>
-      {isOfPage && <Secret what="The secret that signs" text={issued.secret} onClose={() => setIssued(undefined)} />}
+      {isOfPage && <Secret what={words.webhooks.secret} text={issued.secret} onClose={() => setIssued(undefined)} />}
       {id === undefined ? <WebhookList onIssue={setIssued} /> : <WebhookDetails key={id} id={id} onIssue={setIssued} />}
     </>
   );
@@ -43,20 +44,19 @@ function WebhookList({ onIssue }: ListProperties) {
     [next, prev],
   );
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
-  if (!loaded.value) return <Busy what="Reading webhooks" />;
+  if (!loaded.value) return <Busy what={words.webhooks.reading} />;
   return (
     <>
       <div class="actions">
         <ChangeButton needs={{ scope: "webhooks" }} class="primary" onClick={() => setCreating(true)}>
           <Icon name="plus" />
-          New webhook
+          {words.webhooks.create}
         </ChangeButton>
       </div>
       {loaded.value.results.length === 0 ? (
-        <Empty title="There are no webhooks.">
+        <Empty title={words.webhooks.none}>
           <p>
-            A webhook is a URL to which changes are sent as they are made, signed and in order: for caches, search indexes and
-            audit systems that have to react.
+            {words.webhooks.noneAdvice}
           </p>
         </Empty>
       ) : (
@@ -70,7 +70,7 @@ function WebhookList({ onIssue }: ListProperties) {
 
 function WebhookTable({ webhooks }: { webhooks: Webhook[] }) {
   return (
-    <Table label="Webhooks" headings={["URL", "Gets", "State", "Created"]}>
+    <Table label={words.pages.webhooks} headings={[words.webhooks.url, words.webhooks.gets, words.terms.state, words.terms.created]}>
       {webhooks.map((webhook) => (
         <tr key={webhook.id}>
           <td>
@@ -84,7 +84,7 @@ function WebhookTable({ webhooks }: { webhooks: Webhook[] }) {
             <WebhookState webhook={webhook} />
           </td>
           <td class="time">
-            <Time time={webhook.createdAt} /> by {webhook.createdBy}
+            {words.terms.by(<Time time={webhook.createdAt} />, webhook.createdBy)}
           </td>
         </tr>
       ))}
@@ -111,29 +111,29 @@ function CreateWebhook({ onIssue, onClose }: ListProperties & { onClose: () => v
   }
 
   return (
-    <Confirm title="New webhook" action="Create" onConfirm={create} onClose={onClose}>
+    <Confirm title={words.webhooks.create} action={words.actions.create} onConfirm={create} onClose={onClose}>
       <div class="field">
-        <label for="webhook-gets">Gets</label>
+        <label for="webhook-gets">{words.webhooks.gets}</label>
         <select id="webhook-gets" value={String(isOfAccess)} onChange={(event) => choose(event.currentTarget.value === "true")}>
-          <option value="false">what is written</option>
-          <option value="true">access that is gained and lost</option>
+          <option value="false">{words.live.written}</option>
+          <option value="true">{words.webhooks.access}</option>
         </select>
       </div>
       <WebhookInputs fields={fields} isOfAccess={isOfAccess} onChange={setFields} />
       <details>
-        <summary>Secret</summary>
+        <summary>{words.webhooks.ownSecret}</summary>
         <div class="field">
-          <label for="webhook-secret">A secret that signs</label>
+          <label for="webhook-secret">{words.webhooks.signs}</label>
           <input
             id="webhook-secret"
             type="password"
             autocomplete="off"
             spellcheck={false}
-            placeholder="whsec_…"
+            placeholder={words.webhooks.exampleOfSecret}
             value={secret}
             onInput={(event) => setSecret(event.currentTarget.value)}
           />
-          <span class="hint">Leave it empty to have one generated, which is shown once.</span>
+          <span class="hint">{words.webhooks.noSecret}</span>
         </div>
       </details>
     </Confirm>

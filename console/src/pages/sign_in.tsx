@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, signedOutBecause, signIn } from "../api";
 import { Fault } from "../parts/notice";
+import * as words from "../words";
 
 const FORM_OF_KEY = /^[\x21-\x7e]+$/;
 
@@ -15,7 +16,7 @@ export function SignIn() {
     event.preventDefault();
     const text = given.trim();
     if (!FORM_OF_KEY.test(text)) {
-      setFault(new Refused(401, "unauthorized", "This is not an API key: it has blanks or letters that no key has."));
+      setFault(new Refused(401, "unauthorized", words.signIn.notAKey));
       return;
     }
     setBusy(true);
@@ -30,8 +31,8 @@ export function SignIn() {
 
   return (
     <section class="sign-in card">
-      <h1>Sign in</h1>
-      <p class="lead">See who may do what on this service, understand why, and change it safely.</p>
+      <h1>{words.signIn.title}</h1>
+      <p class="lead">{words.signIn.purpose}</p>
       {signedOutBecause.value && !fault && (
         <div class="notice" role="status">
           <p>{signedOutBecause.value}</p>
@@ -40,7 +41,7 @@ export function SignIn() {
       {fault && <Fault fault={fault} />}
       <form onSubmit={submit} onInput={() => setFault(undefined)}>
         <div class="field">
-          <label for="key">API key</label>
+          <label for="key">{words.signIn.key}</label>
           <input
             id="key"
             ref={field}
@@ -53,15 +54,14 @@ export function SignIn() {
           />
         </div>
         <button type="submit" class="primary" disabled={isBusy}>
-          {isBusy ? "Signing in…" : "Sign in"}
+          {isBusy ? words.signIn.isBusy : words.signIn.title}
         </button>
       </form>
       <p class="hint">
-        The service printed a key when it first started. A key with the scopes <code>read</code>, <code>query</code> and{" "}
-        <code>events</code> shows everything and changes nothing:
+        {words.signIn.advice}
       </p>
       <pre>magistrate keys create console --scope read --scope query --scope events</pre>
-      <p class="hint">The key stays in this tab and is discarded when you close it.</p>
+      <p class="hint">{words.signIn.keyStays}</p>
     </section>
   );
 }

@@ -15,6 +15,7 @@ import { addEverything, addModel, MOST_WARRANTS, testFile } from "../pinned";
 import { link } from "../route";
 import { objectTypes } from "../schema";
 import { findFault, listElements, WHOLE_LINE } from "../testing/places";
+import * as words from "../words";
 
 const PAUSE_MS = 300;
 const MOST_BYTES = 4_194_304;
@@ -42,7 +43,7 @@ export function TestsPage() {
   return (
     <div>
       <div class="heading">
-        <h1>Tests</h1>
+        <h1>{words.pages.tests}</h1>
         <FileActions text={text} onClear={() => setOpen(false)} />
       </div>
       {text || isOpen ? <Editor text={text} /> : <FirstTest />}
@@ -69,21 +70,20 @@ function FileActions({ text, onClear }: { text: string; onClear: () => void }) {
 
   async function saveTests() {
     save("model.test.yaml", "application/yaml", await addModel(text));
-    return "Saved. The command magistrate model test runs this file.";
+    return words.tests.saved;
   }
 
   async function saveEverything() {
     const file = await addEverything(text);
     save("playground.test.yaml", "application/yaml", file.text);
-    const cut = file.isCut ? `; a file has ${MOST_WARRANTS} at most, so the others are missing` : "";
-    return `Saved with ${file.warrants} warrants${cut}. The command magistrate playground opens this file.`;
+    return words.tests.savedAll(file.warrants, file.isCut ? MOST_WARRANTS : undefined);
   }
 
   async function open(file: File | undefined) {
     if (!file) return "";
-    if (file.size > MOST_BYTES) throw new Refused(400, "invalid", "The file is larger than 4 MiB");
+    if (file.size > MOST_BYTES) throw new Refused(400, "invalid", words.tests.tooLarge);
     testFile.value = await file.text();
-    return `Opened ${file.name}.`;
+    return words.tests.opened(file.name);
   }
 
   return (
@@ -94,7 +94,7 @@ function FileActions({ text, onClear }: { text: string; onClear: () => void }) {
           type="file"
           class="sr"
           tabIndex={-1}
-          aria-label="Test file"
+          aria-label={words.tests.file}
           accept=".yaml,.yml,.json"
           onChange={(event) => {
             const field = event.currentTarget;
@@ -102,20 +102,20 @@ function FileActions({ text, onClear }: { text: string; onClear: () => void }) {
           }}
         />
         <button type="button" class="quiet" onClick={() => chooser.current?.click()}>
-          Open a file…
+          {words.tests.open}
         </button>
         {text && (
           <>
             <button type="button" class="quiet" onClick={() => attempt(saveTests)}>
-              Download
+              {words.actions.download}
             </button>
             <button type="button" class="quiet" onClick={() => setClearing(true)}>
-              Clear…
+              {words.tests.clear}
             </button>
           </>
         )}
         <button type="button" class="quiet" onClick={() => attempt(saveEverything)}>
-          Download with all warrants
+          {words.tests.downloadAll}
         </button>
       </div>
       <p class="hint" role="status">
@@ -124,8 +124,8 @@ function FileActions({ text, onClear }: { text: string; onClear: () => void }) {
       {fault && <Fault fault={fault} />}
       {isClearing && (
         <Confirm
-          title="Remove all tests?"
-          action="Remove"
+          title={words.tests.removeTitle}
+          action={words.actions.remove}
           isDangerous
           onConfirm={() => {
             testFile.value = "";
@@ -134,7 +134,7 @@ function FileActions({ text, onClear }: { text: string; onClear: () => void }) {
           }}
           onClose={() => setClearing(false)}
         >
-          <p>They are in this tab alone. Download them first if you need them again.</p>
+          <p>{words.tests.removeAdvice}</p>
         </Confirm>
       )}
     </>
@@ -170,24 +170,22 @@ function Editor({ text }: { text: string }) {
             onReady={(made) => (editor.current = made)}
           />
         ) : (
-          <div class="editor">{!loadedEditor.fault && <Busy what="Loading the editor" />}</div>
+          <div class="editor">{!loadedEditor.fault && <Busy what={words.model.loadingEditor} />}</div>
         )}
         {loadedEditor.fault && <Fault fault={loadedEditor.fault} />}
         <span class="hint">
-          Tab indents; <kbd>Esc</kbd> and then <kbd>Tab</kbd> leaves the editor. Without <code>model</code>, the model of the
-          service is tested. Stored warrants do not count, only those under <code>setup</code>. The file is kept in this tab
-          until you close it or sign out.
+          {words.tests.editorAdvice}
         </span>
       </div>
-      <section class="card results" aria-label="Results" aria-live="polite" aria-busy={loaded.isLoading}>
+      <section class="card results" aria-label={words.queries.results} aria-live="polite" aria-busy={loaded.isLoading}>
         {refused && <Fault fault={refused} retry={loaded.reload} />}
         {fault && (
           <button type="button" class="linklike" onClick={() => goTo(fault.line, fault.column)}>
-            Line {fault.line}
+            {words.tests.line(fault.line)}
           </button>
         )}
-        {isEmpty && <p>There are no tests in the file yet.</p>}
-        {!isEmpty && !run && !refused && <Busy what="Running the tests" />}
+        {isEmpty && <p>{words.tests.noTestsInFile}</p>}
+        {!isEmpty && !run && !refused && <Busy what={words.tests.running} />}
         {run && <Results run={run} lines={lines} goTo={goTo} />}
       </section>
     </div>
@@ -199,7 +197,7 @@ async function loadEditor() {
   try {
     return (await import("../testing/tests_editor")).TestsEditor;
   } catch {
-    throw new Refused(0, "unreachable", "The editor could not be loaded.");
+    throw new Refused(0, "unreachable", words.model.editorNotLoaded);
   }
 }
 
@@ -217,7 +215,7 @@ interface ResultsProperties {
 }
 
 function Results({ run, lines, goTo }: ResultsProperties) {
-  if (run.results.length === 0) return <p>There are no tests in the file yet.</p>;
+  if (run.results.length === 0) return <p>{words.tests.noTestsInFile}</p>;
   const failed = run.results.filter((one) => !one.passed);
   const passed = run.results.filter((one) => one.passed);
   const list = (results: Result[]) => (
@@ -230,15 +228,15 @@ function Results({ run, lines, goTo }: ResultsProperties) {
   return (
     <>
       <p class="sentence-line">
-        <Mark tone={run.failed ? "no" : "yes"}>{run.failed ? "Failed" : "Passed"}</Mark>{" "}
+        <Mark tone={run.failed ? "no" : "yes"}>{run.failed ? words.tests.failed : words.tests.passed}</Mark>{" "}
         <b>
-          {run.passed} passed, {run.failed} failed
+          {words.tests.counts(run.passed, run.failed)}
         </b>
       </p>
       {failed.length > 0 && list(failed)}
       {passed.length > 0 && (
         <details>
-          <summary>What passed</summary>
+          <summary>{words.tests.whatPassed}</summary>
           {list(passed)}
         </details>
       )}
@@ -256,10 +254,10 @@ function TestResult({ result, line, goTo }: ResultProperties) {
   const { name, passed, failure, explanation } = result;
   return (
     <li>
-      <Mark tone={passed ? "yes" : "no"}>{passed ? "Passed" : "Failed"}</Mark> <span class="name">{name}</span>{" "}
+      <Mark tone={passed ? "yes" : "no"}>{passed ? words.tests.passed : words.tests.failed}</Mark> <span class="name">{name}</span>{" "}
       {line && (
         <button type="button" class="linklike" onClick={() => goTo(line)}>
-          Line {line}
+          {words.tests.line(line)}
         </button>
       )}
       {failure && <p class="failure">{failure}</p>}
@@ -274,16 +272,16 @@ function Reason({ explanation }: { explanation: Explanation }) {
   const check = readCheck(explanation.check);
   return (
     <details>
-      <summary>Why it is {explanation.decision}</summary>
-      {isAllowed && <Path links={pathLinks(explanation.path ?? [])} label="What allows it" />}
+      <summary>{words.tests.why(explanation.decision === "allowed")}</summary>
+      {isAllowed && <Path links={pathLinks(explanation.path ?? [])} label={words.why.whatAllows} />}
       {!isAllowed && listRequirements(explanation).map((one, place) => <p key={place}>{one.sentence}</p>)}
       {suggestion && (
         <>
-          <p class="hint">This would allow it:</p>
+          <p class="hint">{words.tests.wouldAllow}</p>
           <ul class="changes">
             {listChanges(suggestion).map((change) => (
               <li key={change.verb + change.what}>
-                <span class={`verb ${change.verb}`}>{change.verb}</span> <code>{change.what}</code>
+                <span class={`verb ${change.verb}`}>{words.verbs[change.verb]}</span> <code>{change.what}</code>
               </li>
             ))}
           </ul>
@@ -291,7 +289,7 @@ function Reason({ explanation }: { explanation: Explanation }) {
         </>
       )}
       <details>
-        <summary>Every step</summary>
+        <summary>{words.why.everyStep}</summary>
         <Tree root={explanation.because} />
       </details>
       {check && (
@@ -303,7 +301,7 @@ function Reason({ explanation }: { explanation: Explanation }) {
               object: writeObject(check),
             })}
           >
-            The same check of what is stored
+            {words.tests.sameCheck}
           </a>
         </p>
       )}
@@ -320,15 +318,13 @@ function FirstTest() {
     testFile.value = `setup:\n  warrants: []\ntests:\n  - {name: somebody else, check: ${check}, expect: false}\n`;
   };
   return (
-    <Empty title="There are no tests yet.">
+    <Empty title={words.tests.noTests}>
       <p>
-        A test is a check with the answer that you expect. <a href={link("why")}>Explain a check</a> or{" "}
-        <a href={link("queries")}>run a query</a>, and pin what must stay as it is: each pinned check comes with the warrants
-        that it depends on. The tests are run at each change of the file, with the current model.
+        {words.tests.noTestsAdvice(link("why"), link("queries"))}
       </p>
       <p>
         <button type="button" class="primary" onClick={start}>
-          Start with an example
+          {words.tests.startWithExample}
         </button>
       </p>
     </Empty>

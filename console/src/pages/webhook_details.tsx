@@ -25,6 +25,7 @@ import {
   type IssuedWebhook,
   type Webhook,
 } from "../webhooks";
+import * as words from "../words";
 
 const NEEDS = { scope: "webhooks" } as const;
 const MOST_CHANGES = 25;
@@ -65,7 +66,7 @@ export function WebhookDetails({ id, onIssue }: Properties) {
     loaded.reload();
   }
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
-  if (!loaded.value) return <Busy what="Reading the webhook" />;
+  if (!loaded.value) return <Busy what={words.webhooks.readingOne} />;
   const { webhook, deliveries } = loaded.value;
   const dialog = { webhook, onDone: finish, onClose: () => setOpen(undefined) };
   const isEnabled = webhook.enabled;
@@ -74,22 +75,22 @@ export function WebhookDetails({ id, onIssue }: Properties) {
       <About webhook={webhook} />
       <div class="actions">
         <ChangeButton needs={NEEDS} class="quiet" disabled={isBusy} onClick={() => act(() => sendTest(id))}>
-          Send a test
+          {words.webhooks.sendTest}
         </ChangeButton>
         <ChangeButton needs={NEEDS} class="quiet" disabled={isBusy} onClick={() => act(() => enable(id, !isEnabled))}>
-          {isEnabled ? "Disable" : "Enable"}
+          {isEnabled ? words.webhooks.disable : words.webhooks.enable}
         </ChangeButton>
         <ChangeButton needs={NEEDS} class="quiet" onClick={() => setOpen("edit")}>
-          Edit…
+          {words.webhooks.edit}
         </ChangeButton>
         <ChangeButton needs={NEEDS} class="quiet" onClick={() => setOpen("rotate")}>
-          Rotate the secret…
+          {words.webhooks.rotate}
         </ChangeButton>
         <ChangeButton needs={NEEDS} class="quiet" onClick={() => setOpen({ since: "" })}>
-          Replay…
+          {words.webhooks.replay}
         </ChangeButton>
         <ChangeButton needs={NEEDS} class="quiet" onClick={() => setOpen("delete")}>
-          Delete…
+          {words.webhooks.delete}
         </ChangeButton>
       </div>
       {fault && <Fault fault={fault} />}
@@ -122,35 +123,35 @@ async function sendTest(id: string): Promise<ComponentChildren> {
 async function enable(id: string, isEnabled: boolean): Promise<string> {
   await write<Webhook>(webhookPath(id), { method: "PATCH", body: { enabled: isEnabled } });
   return isEnabled
-    ? "Enabled. It goes on with the first change that it has not got."
-    : "Disabled. What changes meanwhile is sent when it is enabled again.";
+    ? words.webhooks.isEnabled
+    : words.webhooks.isDisabled;
 }
 
 function About({ webhook }: { webhook: Webhook }) {
   return (
-    <section class="card" aria-label="Webhook">
+    <section class="card" aria-label={words.webhooks.title}>
       <h2 class="name">{webhook.url}</h2>
       {webhook.description && <p>{webhook.description}</p>}
       <dl class="meta-list">
-        <Fact name="State">
+        <Fact name={words.terms.state}>
           <WebhookState webhook={webhook} />
         </Fact>
-        <Fact name="Gets">{describeFilter(webhook)}</Fact>
-        <Fact name="Created">
-          <Time time={webhook.createdAt} /> by {webhook.createdBy}
+        <Fact name={words.webhooks.gets}>{describeFilter(webhook)}</Fact>
+        <Fact name={words.terms.created}>
+          {words.terms.by(<Time time={webhook.createdAt} />, webhook.createdBy)}
         </Fact>
-        <Fact name="Has everything up to">
-          <a href={link("data", { at: webhook.token })}>this write</a>
+        <Fact name={words.webhooks.hasUpTo}>
+          <a href={link("data", { at: webhook.token })}>{words.webhooks.thisWrite}</a>
         </Fact>
-        {webhook.previousUntil && <Fact name="The secret before signs, too, until"><Time time={webhook.previousUntil} /></Fact>}
+        {webhook.previousUntil && <Fact name={words.webhooks.oldSecret}><Time time={webhook.previousUntil} /></Fact>}
         {webhook.skipped && (
-          <Fact name="Skipped, because they were not kept">
-            changes until <Time time={webhook.skipped.time} />, after <a href={link("data", { at: webhook.skipped.after })}>this write</a>
+          <Fact name={words.webhooks.skipped}>
+            {words.webhooks.skippedChanges(<Time time={webhook.skipped.time} />, link("data", { at: webhook.skipped.after }))}
           </Fact>
         )}
       </dl>
       <p>
-        <a href={link("service", { show: "webhooks" })}>All webhooks</a>
+        <a href={link("service", { show: "webhooks" })}>{words.webhooks.all}</a>
       </p>
     </section>
   );
@@ -176,17 +177,17 @@ function Deliveries({ deliveries, isLoading, onReload, onReplay }: DeliveriesPro
   return (
     <>
       <div class="heading">
-        <h2>Deliveries</h2>
+        <h2>{words.deliveries.title}</h2>
         <button type="button" class="quiet" aria-disabled={isLoading} onClick={onReload}>
-          Read again
+          {words.deliveries.readAgain}
         </button>
       </div>
       {deliveries.length === 0 ? (
-        <Empty title="Nothing was sent yet.">
-          <p>The last 100 attempts are listed here. Send a test to see whether the receiver answers.</p>
+        <Empty title={words.deliveries.none}>
+          <p>{words.deliveries.noneAdvice}</p>
         </Empty>
       ) : (
-        <Table label="Deliveries" headings={["Time", "Result", "Took", "Attempt", "Message"]} hasActions>
+        <Table label={words.deliveries.title} headings={[words.deliveries.time, words.deliveries.result, words.deliveries.took, words.deliveries.attempt, words.deliveries.message]} hasActions>
           {deliveries.map((delivery) => (
             <tr key={delivery.time + delivery.id}>
               <td class="time">
@@ -195,14 +196,14 @@ function Deliveries({ deliveries, isLoading, onReload, onReplay }: DeliveriesPro
               <td>
                 <DeliveryResult delivery={delivery} />
               </td>
-              <td class="time">{Math.round(delivery.duration)} ms</td>
+              <td class="time">{words.metrics.milliseconds(Math.round(delivery.duration))}</td>
               <td>{delivery.attempt}</td>
               <td>
                 <code>{delivery.id}</code>
               </td>
               <td class="row-actions">
                 <ChangeButton needs={NEEDS} class="quiet" onClick={() => onReplay({ since: delivery.tokens[0] ?? "" })}>
-                  Replay after this…<span class="sr"> {delivery.id}</span>
+                  {words.deliveries.replayAfter(delivery.id)}
                 </ChangeButton>
               </td>
             </tr>
@@ -216,8 +217,8 @@ function Deliveries({ deliveries, isLoading, onReload, onReplay }: DeliveriesPro
 function DeliveryResult({ delivery: { status, error } }: { delivery: Delivery }) {
   return (
     <>
-      <Mark tone={error ? "no" : "yes"}>{error ? "Failed" : "Delivered"}</Mark>{" "}
-      {error ?? (status !== undefined && `The receiver answered ${status}.`)}
+      <Mark tone={error ? "no" : "yes"}>{error ? words.deliveries.failed : words.deliveries.delivered}</Mark>{" "}
+      {error ?? (status !== undefined && words.deliveries.answered(status))}
     </>
   );
 }
@@ -232,10 +233,10 @@ function EditWebhook({ webhook, onDone, onClose }: DialogProperties) {
   const [fields, setFields] = useState(fieldsOf(webhook));
   async function save() {
     await write<Webhook>(webhookPath(webhook.id), { method: "PATCH", body: bodyOf(fields) });
-    onDone("Saved.");
+    onDone(words.webhooks.saved);
   }
   return (
-    <Confirm title="Edit the webhook" action="Save" onConfirm={save} onClose={onClose}>
+    <Confirm title={words.webhooks.editTitle} action={words.actions.save} onConfirm={save} onClose={onClose}>
       <WebhookInputs fields={fields} isOfAccess={webhook.of !== undefined} onChange={setFields} />
     </Confirm>
   );
@@ -244,11 +245,11 @@ function EditWebhook({ webhook, onDone, onClose }: DialogProperties) {
 function RotateSecret({ webhook, onDone, onClose, onIssue }: DialogProperties & Pick<Properties, "onIssue">) {
   async function rotate() {
     onIssue(await write<IssuedWebhook>(webhookPath(webhook.id, "rotate"), { body: {} }));
-    onDone("Rotated the secret.");
+    onDone(words.webhooks.rotated);
   }
   return (
-    <Confirm title="Replace the secret?" action="Rotate" onConfirm={rotate} onClose={onClose}>
-      <p>For 24 hours, messages are signed with both secrets, so that the receiver can change over.</p>
+    <Confirm title={words.webhooks.rotateTitle} action={words.actions.rotate} onConfirm={rotate} onClose={onClose}>
+      <p>{words.webhooks.rotateAdvice}</p>
     </Confirm>
   );
 }
@@ -259,9 +260,9 @@ function DeleteWebhook({ webhook, onClose }: DialogProperties) {
     go("service", { show: "webhooks" });
   }
   return (
-    <Confirm title="Delete the webhook?" action="Delete" isDangerous onConfirm={remove} onClose={onClose}>
+    <Confirm title={words.webhooks.deleteTitle} action={words.actions.delete} isDangerous onConfirm={remove} onClose={onClose}>
       <p>
-        Nothing is sent to <span class="name">{webhook.url}</span> any more. This cannot be undone.
+        {words.webhooks.deleteAdvice(webhook.url)}
       </p>
     </Confirm>
   );
@@ -272,18 +273,18 @@ function ReplayChanges({ webhook, since, onDone, onClose }: DialogProperties & {
   const complete = useMemo(completeChange, []);
   async function replay() {
     await write<Webhook>(webhookPath(webhook.id, "replay"), { body: { since: token.trim() } });
-    onDone("Everything after that write is sent again.");
+    onDone(words.webhooks.replayed);
   }
   return (
-    <Confirm title="Send changes again" action="Replay" onConfirm={replay} onClose={onClose}>
+    <Confirm title={words.webhooks.replayTitle} action={words.webhooks.replayNow} onConfirm={replay} onClose={onClose}>
       <CompletedField
-        label="After the write"
+        label={words.webhooks.after}
         value={token}
-        placeholder="token of a write"
+        placeholder={words.webhooks.exampleOfToken}
         complete={complete}
         onInput={setToken}
         isRequired
-        hint="Everything that was written after it is sent again, in order. Choose the first change to send, or give a token."
+        hint={words.webhooks.replayAdvice}
       />
     </Confirm>
   );

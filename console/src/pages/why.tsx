@@ -18,6 +18,7 @@ import { Pin } from "../parts/pin";
 import { SuggestionCard } from "../parts/suggestion";
 import { Tree } from "../parts/tree";
 import { adjust, go, link, route } from "../route";
+import * as words from "../words";
 
 interface CheckFields {
   subject: string;
@@ -51,7 +52,7 @@ export function WhyPage() {
 
   return (
     <div class="why">
-      <h1>Why may somebody do something, or not?</h1>
+      <h1>{words.why.title}</h1>
       <Permitted needs={needs}>
         <CheckForm entered={entered} onEdit={setEdited} />
         {done && (
@@ -63,7 +64,7 @@ export function WhyPage() {
           <Result
             loaded={loaded}
             onDone={() => {
-              setDone("The change was made. This is the answer now.");
+              setDone(words.why.wasChanged);
               loaded.reload();
             }}
           />
@@ -92,8 +93,8 @@ async function decide(body: { asOf?: string }, signal: AbortSignal): Promise<Exp
 async function explain(entered: CheckFields, asOf: string | undefined, signal: AbortSignal): Promise<Explained> {
   const subject = readSubject(entered.subject);
   const object = readObject(entered.object);
-  if (!subject) throw new Refused(400, "invalid", `Not a subject: ${entered.subject}. Write type:id, as in user:kim`);
-  if (!object) throw new Refused(400, "invalid", `Not an object: ${entered.object}. Write type:id, as in document:roadmap`);
+  if (!subject) throw new Refused(400, "invalid", words.why.notASubject(entered.subject));
+  if (!object) throw new Refused(400, "invalid", words.why.notAnObject(entered.object));
   const body = { ...object, relation: entered.relation, subject, context: readContext(entered.context), asOf };
   if (onlyTypes.value) return { entered, explanation: await decide(body, signal), isExplained: false };
   return { entered, explanation: await read<Explanation>("v2/explain", { body, signal }), isExplained: true };
@@ -107,7 +108,7 @@ function readContext(text: string): Record<string, unknown> | undefined {
   } catch {
     // said below
   }
-  throw new Refused(400, "invalid", 'The context is not a JSON object: write {"network": "office"}');
+  throw new Refused(400, "invalid", words.refusals.contextNotAnObject);
 }
 
 function CheckForm({ entered, onEdit }: { entered: CheckFields; onEdit: (isEdited: boolean) => void }) {
@@ -138,46 +139,46 @@ function CheckForm({ entered, onEdit }: { entered: CheckFields; onEdit: (isEdite
     >
       <div class="sentence">
         <CompletedField
-          label="Subject"
+          label={words.terms.subject}
           value={given.subject}
-          placeholder="user:kim"
+          placeholder={words.examples.subject}
           complete={completeSubject}
           onInput={change("subject")}
           onChoose={(subject) => submit({ subject })}
           isRequired
         />
         <CompletedField
-          label="Relation"
+          label={words.terms.relation}
           value={given.relation}
-          placeholder="can-read"
+          placeholder={words.why.exampleOfRelation}
           complete={relationsOf(type)}
           onInput={change("relation")}
           onChoose={(relation) => submit({ relation })}
           isRequired
         />
         <CompletedField
-          label="Object"
+          label={words.terms.object}
           value={given.object}
-          placeholder="document:roadmap"
+          placeholder={words.examples.object}
           complete={completeObject}
           onInput={change("object")}
           onChoose={(object) => submit({ object })}
           isRequired
         />
         <button type="submit" class="primary">
-          Explain
+          {words.why.explain}
         </button>
       </div>
       <details open={hasContext}>
-        <summary>Context for policies</summary>
+        <summary>{words.why.context}</summary>
         <div class="field">
-          <label for="context">JSON object</label>
+          <label for="context">{words.why.jsonObject}</label>
           <input
             id="context"
             type="text"
             class="code"
             spellcheck={false}
-            placeholder='{"network": "office"}'
+            placeholder={words.examples.context}
             value={given.context}
             onInput={(event) => change("context")(event.currentTarget.value)}
           />
@@ -203,22 +204,21 @@ interface ResultProperties {
 
 function Result({ loaded, onDone }: ResultProperties) {
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
-  if (!loaded.value) return <Busy what="Deciding" />;
+  if (!loaded.value) return <Busy what={words.why.deciding} />;
   noteFirstCheck();
   const { entered, explanation: value, isExplained } = loaded.value;
   const isAllowed = value.decision === "allowed";
   return (
     <section class={loaded.isLoading ? "result stale" : "result"} aria-live="polite" aria-busy={loaded.isLoading}>
       <div class={`verdict ${isAllowed ? "yes" : "no"}`}>
-        <Mark tone={isAllowed ? "yes" : "no"}>{isAllowed ? "Allowed" : "Denied"}</Mark>
+        <Mark tone={isAllowed ? "yes" : "no"}>{isAllowed ? words.why.allowed : words.why.denied}</Mark>
         <p>
-          <span class={classOfName(entered.subject)}>{showEntered(entered.subject)}</span> {isAllowed ? "has" : "does not have"} <b>{showRelation(entered.relation)}</b> on{" "}
-          <span class={classOfName(entered.object)}>{showEntered(entered.object)}</span>
-          {entered.context && (
-            <>
-              {" "}
-              with <code>{entered.context}</code>
-            </>
+          {words.why.has(
+            <span class={classOfName(entered.subject)}>{showEntered(entered.subject)}</span>,
+            isAllowed,
+            showRelation(entered.relation),
+            <span class={classOfName(entered.object)}>{showEntered(entered.object)}</span>,
+            entered.context,
           )}
         </p>
         <Pin {...entered} />
@@ -237,7 +237,7 @@ function Result({ loaded, onDone }: ResultProperties) {
             onToggle={(event) => adjust({ steps: event.currentTarget.open ? "all" : undefined })}
           >
             <summary>
-              <h2>Every step</h2>
+              <h2>{words.why.everyStep}</h2>
             </summary>
             <Tree root={value.because} />
           </details>
@@ -245,7 +245,7 @@ function Result({ loaded, onDone }: ResultProperties) {
         </>
       ) : (
         <p class="notice">
-          Your key is limited to object types, and an explanation names warrants of any type: it may learn the decision, not why.
+          {words.why.isLimited}
         </p>
       )}
     </section>
@@ -263,7 +263,7 @@ function Elsewhere({ entered }: { entered: CheckFields }) {
       forms={{
         curl: () => writeCurl(describeService(), "v2/explain", body),
         Python: () => writePythonCheck(describeService(), check),
-        "a command": () => writeCheckCommand(describeService(), check),
+        [words.copyAs.command]: () => writeCheckCommand(describeService(), check),
       }}
     />
   );
@@ -273,11 +273,11 @@ function Allowed({ explanation }: { explanation: Explanation }) {
   const links = pathLinks(explanation.path ?? []);
   return (
     <div class="card">
-      <h2>{links.length > 1 ? "These warrants together allow it" : "What allows it"}</h2>
+      <h2>{links.length > 1 ? words.why.together : words.why.whatAllows}</h2>
       {links.length > 0 ? (
-        <Path links={links} label="Path from the subject to the object" />
+        <Path links={links} label={words.why.path} />
       ) : (
-        <p>No warrant is needed: it follows from the rules of the relation alone.</p>
+        <p>{words.why.rulesAlone}</p>
       )}
     </div>
   );
@@ -308,25 +308,25 @@ function Denied({ explanation, entered, onDone }: DeniedProperties) {
   return (
     <>
       <div class="card requirements">
-        <h2>Why not</h2>
+        <h2>{words.why.whyNot}</h2>
         {requirements.map((requirement, place) => (
           <RequirementPart key={place} requirement={requirement}>
             {requirement.suggestion && (
               <>
-                <h3>The smallest change that would allow it</h3>
+                <h3>{words.why.smallestChange}</h3>
                 {card(requirement.suggestion, true)}
               </>
             )}
             {requirement.branches.length > 0 && (
               <details>
                 <summary>
-                  {requirement.branches.length} other {requirement.branches.length === 1 ? "branch" : "branches"} failed, too
+                  {words.why.otherBranches(requirement.branches.length)}
                 </summary>
                 <ul class="branches">
                   {requirement.branches.map((branch) => (
                     <li key={branch.sentence}>
                       <p class="sentence-line">
-                        <Mark tone="no">Missing</Mark> <span>{branch.sentence}</span>
+                        <Mark tone="no">{words.why.missing}</Mark> <span>{branch.sentence}</span>
                       </p>
                       {branch.suggestion && card(branch.suggestion, false)}
                     </li>
@@ -339,27 +339,26 @@ function Denied({ explanation, entered, onDone }: DeniedProperties) {
       </div>
       {others.length > 0 && (
         <div class="card">
-          <h2>{taken.some(Boolean) ? "Other changes that would allow it" : "Any one of these would allow it"}</h2>
+          <h2>{taken.some(Boolean) ? words.why.otherChanges : words.why.anyChange}</h2>
           <div class="suggestions">
             {others.slice(0, SHOWN_OTHERS).map((one) => card(one, false))}
             {others.length > SHOWN_OTHERS && (
               <details>
-                <summary>Show {others.length - SHOWN_OTHERS} more</summary>
+                <summary>{words.why.showMore(others.length - SHOWN_OTHERS)}</summary>
                 {others.slice(SHOWN_OTHERS).map((one) => card(one, false))}
               </details>
             )}
           </div>
           {explanation.complete === false && (
-            <p class="hint">The search was ended by its limit; there may be other changes.</p>
+            <p class="hint">{words.why.isCut}</p>
           )}
         </div>
       )}
       {others.length === 0 && !taken.some(Boolean) && (
         <div class="card">
-          <h2>No single change would allow it</h2>
+          <h2>{words.why.noChange}</h2>
           <p>
-            Neither a warrant to the subject nor the deletion of one is enough. Look at{" "}
-            <a href={link("model", { of: `${readObject(entered.object)?.objectType}#${entered.relation}` })}>the rules of the relation</a>.
+            {words.why.noChangeAdvice(link("model", { of: `${readObject(entered.object)?.objectType}#${entered.relation}` }))}
           </p>
         </div>
       )}
@@ -368,7 +367,7 @@ function Denied({ explanation, entered, onDone }: DeniedProperties) {
 }
 
 const SIGNS = { met: "yes", missing: "no", excluded: "no", undecided: "unknown" } as const;
-const WORDS = { met: "Met", missing: "Missing", excluded: "Excluded", undecided: "Unknown" };
+const WORDS = { met: words.why.met, missing: words.why.missing, excluded: words.why.excluded, undecided: words.why.unknown };
 
 function RequirementPart({ requirement, children }: { requirement: Requirement; children: preact.ComponentChildren }) {
   const { kind, sentence, links, hidden } = requirement;
@@ -380,7 +379,7 @@ function RequirementPart({ requirement, children }: { requirement: Requirement; 
       {links.length > 0 && <Path links={links} label={sentence} />}
       {hidden > 0 && (
         <p class="hint">
-          {hidden} more {hidden === 1 ? "branch was" : "branches were"} tried and failed, too.
+          {words.why.moreBranches(hidden)}
         </p>
       )}
       {children}

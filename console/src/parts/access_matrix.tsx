@@ -7,6 +7,7 @@ import { ExportTable } from "./export_table";
 import { ObjectLink, WarrantWords } from "./names";
 import { Time } from "./time";
 import type { QueryRow } from "../query_row";
+import * as words from "../words";
 import { Scroller } from "./scroller";
 
 interface Properties {
@@ -27,18 +28,17 @@ export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties
   const [isUnfolded, setUnfolded] = useState(false);
   const relations = isUnfolded ? [...matrix.relations, ...matrix.folded] : matrix.relations;
   const lines = filterLines(matrix.lines, filter);
-  const label = about.areSubjects ? "Who has access" : `Access to ${matrix.objectType}`;
+  const label = about.areSubjects ? words.access.who : words.access.to(matrix.objectType);
   return (
     <section class="matrix">
       <div class="heading">
         {!about.areSubjects && <h2>{showType(matrix.objectType)}</h2>}
         <p class="hint">
-          {lines.length === matrix.lines.length ? lines.length : `${lines.length} of ${matrix.lines.length}`}{" "}
-          {about.areSubjects ? "with access" : "that it has access to"}
+          {words.access.shown(lines.length, matrix.lines.length, about.areSubjects)}
         </p>
         {matrix.folded.length > 0 && (
           <button type="button" class="linklike" aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
-            {isUnfolded ? "Fewer relations" : `${matrix.folded.length} more: ${matrix.folded.map(showDistinctRelation).join(", ")}`}
+            {isUnfolded ? words.access.fewer : words.access.moreRelations(matrix.folded.length, matrix.folded.map(showDistinctRelation).join(", "))}
           </button>
         )}
       </div>
@@ -46,7 +46,7 @@ export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties
         <table ref={table}>
           <thead>
             <tr>
-              <th scope="col">{about.areSubjects ? "Subject" : "Object"}</th>
+              <th scope="col">{about.areSubjects ? words.terms.subject : words.terms.object}</th>
               {relations.map((relation) => (
                 <th scope="col" key={relation} data-text={showDistinctRelation(relation)}>
                   {showDistinctRelation(relation)} <span class="count">{countCells(lines, relation)}</span>
@@ -59,7 +59,7 @@ export function AccessMatrix({ matrix, filter, isGrouped, ...about }: Properties
               <tbody key={reason ? JSON.stringify(reason) : ""}>
                 <tr>
                   <th scope="rowgroup" colSpan={relations.length + 1} class="reason">
-                    {reason ? <WarrantWords warrant={reason} /> : "Nothing excludes it"}
+                    {reason ? <WarrantWords warrant={reason} /> : words.access.nothingExcludes}
                   </th>
                 </tr>
                 <Lines lines={own} relations={relations} {...about} />
@@ -108,7 +108,7 @@ interface CellProperties extends Pick<Properties, "fixed" | "areSubjects" | "con
 }
 
 function Cell({ row, name, fixed, areSubjects, context }: CellProperties) {
-  if (!row) return <span class="sr">no</span>;
+  if (!row) return <span class="sr">{words.access.no}</span>;
   const { policy, expiresAt } = row.warrant ?? {};
   const mark = (
     <>
@@ -116,13 +116,13 @@ function Cell({ row, name, fixed, areSubjects, context }: CellProperties) {
         <circle cx="8" cy="8" r="5" class={row.isImplicit ? "ring" : "dot"} />
       </svg>
       <span class="sr">
-        {row.relation} of {name}, {row.isImplicit ? "by rules" : "by warrant"}
+        {words.access.cell(row.relation, name, row.isImplicit)}
       </span>
-      {policy && <span class="condition"> if</span>}
+      {policy && <span class="condition"> {words.access.if}</span>}
       {expiresAt && (
         <span class="condition">
           {" "}
-          until <Time time={expiresAt} />
+          {words.tables.until(<Time time={expiresAt} />)}
         </span>
       )}
     </>
@@ -132,7 +132,7 @@ function Cell({ row, name, fixed, areSubjects, context }: CellProperties) {
   return (
     <a
       class="cell"
-      title={policy && `if ${policy}`}
+      title={policy && words.explanation.ifPolicy(policy)}
       href={link("why", { ...check, relation: row.relation, context })}
     >
       {mark}
@@ -144,7 +144,7 @@ function Cell({ row, name, fixed, areSubjects, context }: CellProperties) {
 function describeCell(row: QueryRow | undefined): string {
   if (!row) return "";
   const { policy, expiresAt } = row.warrant ?? {};
-  return (row.isImplicit ? "by rules" : "by warrant") + (policy ? ` if ${policy}` : "") + (expiresAt ? ` until ${expiresAt}` : "");
+  return words.access.exported(row.isImplicit, policy, expiresAt);
 }
 
 /** Explains the marks. */
@@ -156,11 +156,11 @@ export function MatrixLegend() {
           <svg viewBox="0 0 16 16" aria-hidden="true">
             <circle cx="8" cy="8" r="5" class={mark} />
           </svg>
-          {mark === "dot" ? "by warrant" : "by rules"}
+          {mark === "dot" ? words.terms.byWarrant : words.terms.byRules}
         </li>
       ))}
       <li>
-        <b>if</b> a policy holds
+        {words.access.ifPolicy}
       </li>
     </ul>
   );

@@ -1,4 +1,5 @@
 import type { Change } from "../changes";
+import * as words from "../words";
 import { Icon } from "./icons";
 import { ObjectLink, WarrantWords } from "./names";
 
@@ -10,15 +11,15 @@ export function ChangeLine({ change: { verb, what } }: { change: Change }) {
     <li class={verb}>
       <span class="sign">
         <Icon name={SIGNS[verb]} />
-        {verb}
+        {words.verbs[verb]}
       </span>
       {"warrant" in what ? (
         <span>
-          warrant: <WarrantWords warrant={what.warrant} />
+          {words.history.warrant(<WarrantWords warrant={what.warrant} />)}
         </span>
       ) : "object" in what ? (
         <span>
-          object <ObjectLink object={what.object} />
+          {words.history.object(<ObjectLink object={what.object} />)}
         </span>
       ) : (
         <span>
@@ -48,13 +49,13 @@ export function ChangeLines({ changes, count = changes.length }: Properties) {
       </ul>
       {count > SHOWN_CHANGES && (
         <details>
-          <summary>{(count - SHOWN_CHANGES).toLocaleString()} more in this change</summary>
+          <summary>{words.history.more(count - SHOWN_CHANGES)}</summary>
           <ul class="events">
             {changes.slice(SHOWN_CHANGES).map((change, place) => (
               <ChangeLine key={place} change={change} />
             ))}
           </ul>
-          {count > changes.length && <p class="hint">The other {(count - changes.length).toLocaleString()} are not listed here.</p>}
+          {count > changes.length && <p class="hint">{words.history.notListed(count - changes.length)}</p>}
         </details>
       )}
     </>

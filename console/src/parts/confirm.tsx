@@ -1,6 +1,7 @@
 import { createContext, type ComponentChildren } from "preact";
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "../api";
+import * as words from "../words";
 import { Fault } from "./notice";
 
 interface Properties {
@@ -63,7 +64,7 @@ export function Confirm({ title, action, isDangerous, isReady = true, children, 
         {fault && <Fault fault={fault} />}
         <div class="actions">
           <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
-            Cancel
+            {words.actions.cancel}
           </button>
           <button type="submit" class={isDangerous ? "dangerous" : "primary"} disabled={isBusy || !isReady || holds > 0}>
             {action}

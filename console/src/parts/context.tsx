@@ -1,5 +1,6 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { adjust } from "../route";
+import * as words from "../words";
 
 /** Tries policies with a context: what they read is in the URL, like all that a page shows. */
 export function ContextField({ context }: { context: string }) {
@@ -7,7 +8,7 @@ export function ContextField({ context }: { context: string }) {
   useLayoutEffect(() => setGiven(context), [context]);
   return (
     <details open={context !== ""}>
-      <summary>Try a context for policies</summary>
+      <summary>{words.why.tryContext}</summary>
       <form
         class="filters"
         onSubmit={(event) => {
@@ -16,19 +17,19 @@ export function ContextField({ context }: { context: string }) {
         }}
       >
         <div class="field">
-          <label for="context">JSON object</label>
+          <label for="context">{words.why.jsonObject}</label>
           <input
             id="context"
             type="text"
             class="code"
             spellcheck={false}
-            placeholder='{"network": "office"}'
+            placeholder={words.examples.context}
             value={given}
             onInput={(event) => setGiven(event.currentTarget.value)}
           />
         </div>
         <button type="submit" class="quiet">
-          Try it
+          {words.why.tryIt}
         </button>
       </form>
     </details>

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Service } from "../commands_elsewhere";
 import { store } from "../route";
+import * as words from "../words";
 
 /** Returns the service that the console comes from. */
 export function describeService(): Service {
@@ -16,15 +17,15 @@ export function CopyAs({ forms }: { forms: Record<string, () => string> }) {
   async function copy() {
     try {
       await navigator.clipboard.writeText(text);
-      setNote("Copied.");
+      setNote(words.actions.copied);
     } catch {
-      setNote("Your browser does not allow copying here: select the text."); // without https
+      setNote(words.copyAs.notAllowed); // without https
     }
   }
 
   return (
     <details class="copy-as">
-      <summary>Copy as {Object.keys(forms).join(", ")}</summary>
+      <summary>{words.copyAs.title(Object.keys(forms).join(", "))}</summary>
       <div class="actions small">
         {Object.keys(forms).map((name) => (
           <button
@@ -41,7 +42,7 @@ export function CopyAs({ forms }: { forms: Record<string, () => string> }) {
           </button>
         ))}
         <button type="button" class="quiet" onClick={copy}>
-          Copy
+          {words.actions.copy}
         </button>
         <span class="hint" role="status">
           {note}

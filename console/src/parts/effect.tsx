@@ -4,6 +4,7 @@ import { useLoaded } from "../loading";
 import { writeObject, writeSubject, type ObjectName, type Subject } from "../names";
 import { showDistinctRelation, showObject, showSubject } from "../openfga_names";
 import type { Page } from "../schema";
+import * as words from "../words";
 import { useHold } from "./confirm";
 import { Icon } from "./icons";
 import { Busy, Fault } from "./notice";
@@ -27,7 +28,7 @@ export function Effect({ proposal, suggestedFor }: { proposal: Proposal; suggest
   const loaded = useLoaded((signal) => loadEffect(proposal, signal), [JSON.stringify(proposal)]);
   useHold(loaded.isLoading);
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
-  if (!loaded.value) return <Busy what="Comparing access" />;
+  if (!loaded.value) return <Busy what={words.effects.comparing} />;
   const rows = loaded.value.results.filter((row) => writeAccess(row) !== suggestedFor);
   return <AccessChanges rows={rows} hasMore={loaded.value.nextCursor !== undefined} isBesides={suggestedFor !== undefined} />;
 }
@@ -44,17 +45,17 @@ interface Properties {
 
 export function AccessChanges({ rows, hasMore, isBesides = false }: Properties) {
   if (rows.length === 0) {
-    return <p class="effect-title">{isBesides ? "It changes nothing else." : "It changes no access."}</p>;
+    return <p class="effect-title">{isBesides ? words.effects.nothingElse : words.effects.noAccess}</p>;
   }
   return (
     <div class="effect">
       <p class="effect-title">
-        {isBesides ? "What else it changes" : "What it changes"} ({hasMore ? `more than ${rows.length}` : rows.length}):
+        {words.effects.title(rows.length, hasMore, isBesides)}
       </p>
       <AccessRows rows={rows.slice(0, SHOWN_ROWS)} />
       {rows.length > SHOWN_ROWS && (
         <details>
-          <summary>{hasMore ? "Show more" : `Show ${rows.length - SHOWN_ROWS} more`}</summary>
+          <summary>{hasMore ? words.actions.showMore : words.why.showMore(rows.length - SHOWN_ROWS)}</summary>
           <AccessRows rows={rows.slice(SHOWN_ROWS)} />
         </details>
       )}
@@ -69,12 +70,10 @@ export function AccessRows({ rows }: { rows: AccessChange[] }) {
         <li key={row.change + writeAccess(row) + String(row.conditional)} class={row.change}>
           <span class="sign">
             <Icon name={row.change === "gained" ? "plus" : "no"} />
-            {row.change}
+            {words.verbs[row.change]}
           </span>
           <span>
-            <span class="name">{showSubject(row.subject)}</span> <b>{showDistinctRelation(row.relation)}</b> on{" "}
-            <span class="name">{showObject(row)}</span>
-            {row.conditional && <span class="hint"> if the context allows it</span>}
+            {words.effects.row(<span class="name">{showSubject(row.subject)}</span>, showDistinctRelation(row.relation), <span class="name">{showObject(row)}</span>, row.conditional ?? false)}
           </span>
         </li>
       ))}

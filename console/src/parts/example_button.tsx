@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { findObstacle, Refused } from "../api";
 import { EXAMPLES, type ExampleEntry } from "../examples";
+import * as words from "../words";
 import { Fault } from "./notice";
 import { GuardedButton } from "./permission";
 
@@ -34,11 +35,11 @@ export function ExampleButton({ example = EXAMPLES[0], isWhole = false, onDone }
   return (
     <>
       <GuardedButton obstacle={obstacle} class="primary" disabled={isBusy} onClick={load}>
-        Load the example<span class="sr"> {example?.title}</span>
+        {words.samples.load(example?.title)}
       </GuardedButton>
       {obstacle && (
         <p class="hint">
-          {obstacle}. Whoever runs the service can load it: <code>magistrate serve --example {example?.name}</code>
+          {words.samples.notAllowed(obstacle, example?.name)}
         </p>
       )}
       {fault && <Fault fault={fault} />}

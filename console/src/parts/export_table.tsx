@@ -2,6 +2,7 @@ import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "../api";
 import { readTable, save, toCsv, type Lines } from "../export";
+import * as words from "../words";
 import { Fault } from "./notice";
 
 /** Has the lines of a list, or its first ones. */
@@ -38,13 +39,12 @@ export function ExportTable({ label, table, readLines }: Properties) {
   async function saveLines() {
     if (isReading) return;
     setFault(undefined);
-    setNote(readLines ? "Reading all rows…" : "");
+    setNote(readLines ? words.actions.readingRows : "");
     setReading(true);
     try {
       const { lines, isCut } = await readExported();
       save(`${label.toLowerCase().replace(/[^a-z0-9]+/g, "-")}.csv`, "text/csv", toCsv(lines));
-      const count = (lines.length - 1).toLocaleString();
-      setNote(isCut ? `Saved the first ${count} rows: an export has no more.` : `Saved ${count} rows.`);
+      setNote(words.actions.savedRows(lines.length - 1, isCut));
     } catch (thrown) {
       if (aborter.current?.signal.aborted) return;
       if (!(thrown instanceof Refused)) throw thrown;
@@ -61,7 +61,7 @@ export function ExportTable({ label, table, readLines }: Properties) {
         {note}
       </span>
       <button type="button" class="quiet" aria-disabled={isReading} onClick={saveLines}>
-        Export CSV<span class="sr"> of {label}</span>
+        {words.actions.exportCsv(label)}
       </button>
       {fault && <Fault fault={fault} />}
     </div>

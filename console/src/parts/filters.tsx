@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import * as words from "../words";
 
 interface Properties {
   /** How many filters are set. */
@@ -21,7 +22,7 @@ export function Filters({ count, onSubmit, children }: Properties) {
       }}
     >
       <button type="button" class="quiet unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        {isOpen ? "Hide the filters" : count > 0 ? `Filters (${count})` : "Filters"}
+        {isOpen ? words.data.hideFilters : count > 0 ? words.data.filters(count) : words.data.filtersAlone}
       </button>
       {children}
     </form>

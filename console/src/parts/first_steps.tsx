@@ -6,6 +6,7 @@ import { useLoaded } from "../loading";
 import type { Warrant } from "../names";
 import { link } from "../route";
 import { objectTypes, schemaFault, type Page } from "../schema";
+import * as words from "../words";
 import { ExampleButton } from "./example_button";
 import { Icon } from "./icons";
 import { Busy, Empty, Fault } from "./notice";
@@ -30,39 +31,38 @@ export function FirstSteps() {
     [types, turn],
   );
   if (schemaFault.value) return <Fault fault={schemaFault.value} />;
-  if (types === undefined) return <Busy what="Reading the model" />;
+  if (types === undefined) return <Busy what={words.model.reading} />;
   const hasWarrants = loaded.value ? loaded.value.results.length > 0 : loaded.fault ? true : undefined;
-  if (hasTypes && hasWarrants === undefined) return <Busy what="Reading warrants" />;
+  if (hasTypes && hasWarrants === undefined) return <Busy what={words.data.readingWarrants} />;
   const isUntouched = hasWarrants === false && types.map(({ type }) => type).toSorted().join() === OF_WARRANT.join();
   const hasModel = hasTypes && !isUntouched;
   if (hasModel && hasWarrants && localStorage.getItem(STORED)) return <Choose />;
   return (
     <>
       {hasModel && hasWarrants && <Choose />}
-      <section class="card" aria-label="First steps">
+      <section class="card" aria-label={words.firstSteps.title}>
         <ol class="steps">
-          <Step title="A model" isDone={hasModel}>
+          <Step title={words.firstSteps.model} isDone={hasModel}>
             {hasModel ? (
               <p>
-                It has {types.length} {types.length === 1 ? "type" : "types"}. See or change them on the page <a href={link("model")}>Model</a>.
+                {words.firstSteps.modelAdvice(types.length, link("model"))}
               </p>
             ) : (
               <Beginnings isUntouched={isUntouched} onLoaded={() => setTurn((count) => count + 1)} />
             )}
           </Step>
-          <Step title="A first warrant" isDone={hasModel && hasWarrants === true}>
+          <Step title={words.firstSteps.warrant} isDone={hasModel && hasWarrants === true}>
             <p>
-              A warrant gives a subject a relation on an object, as in: user:kim is viewer of document:roadmap. It creates both.
+              {words.firstSteps.warrantAdvice}
             </p>
             {hasTypes && (
               <p>
-                <a href={link("data", { show: "warrants", open: "warrant" })}>Write a warrant</a>, or{" "}
-                <a href={link("data", { open: "file" })}>import a file</a> of them.
+                {words.firstSteps.writeWarrant(link("data", { show: "warrants", open: "warrant" }), link("data", { open: "file" }))}
               </p>
             )}
           </Step>
-          <Step title="A first check" isDone={false}>
-            <p>Choose a subject, a relation and an object above. The answer comes with its reason.</p>
+          <Step title={words.firstSteps.check} isDone={false}>
+            <p>{words.firstSteps.checkAdvice}</p>
           </Step>
         </ol>
       </section>
@@ -76,7 +76,7 @@ function Step({ title, isDone, children }: { title: string; isDone: boolean; chi
       <span class={isDone ? "tick done" : "tick"}>{isDone && <Icon name="yes" />}</span>
       <h2>
         {title}
-        {isDone && <span class="sr">: done</span>}
+        {isDone && <span class="sr">{words.firstSteps.done}</span>}
       </h2>
       {children}
     </li>
@@ -88,13 +88,7 @@ function Beginnings({ isUntouched, onLoaded }: { isUntouched: boolean; onLoaded:
   return (
     <>
       <p>
-        {isUntouched ? (
-          <strong>This service has only the six types that it begins with, those of Warrant.</strong>
-        ) : (
-          <strong>This service has no model yet.</strong>
-        )}{" "}
-        A model says which types of objects there are and what their relations mean. Begin with an example
-        {isUntouched && ", which takes their place"}:
+        {words.firstSteps.begin(isUntouched)}
       </p>
       <ul class="examples">
         {EXAMPLES.map((example) => (
@@ -116,12 +110,11 @@ function Beginnings({ isUntouched, onLoaded }: { isUntouched: boolean; onLoaded:
         ))}
       </ul>
       <p>
-        Or <a href={link("model")}>write a model</a> of your own, or{" "}
-        <a href={link("model", { open: "import" })}>import one from OpenFGA or SpiceDB</a>.
+        {words.firstSteps.ownModel(link("model"), link("model", { open: "import" }))}
       </p>
       <details>
-        <summary>Move from OpenFGA, SpiceDB or Warrant with all relationships</summary>
-        <p>Whoever runs the service imports a model with its relationships, and sees what is translated, and how:</p>
+        <summary>{words.firstSteps.move}</summary>
+        <p>{words.firstSteps.moveAdvice}</p>
         <pre>
           {[
             "magistrate import --from-openfga model.fga tuples.csv --database-url sqlite:///magistrate.db",
@@ -129,7 +122,7 @@ function Beginnings({ isUntouched, onLoaded }: { isUntouched: boolean; onLoaded:
             "magistrate import --from-warrant URL --database-url sqlite:///magistrate.db",
           ].join("\n")}
         </pre>
-        <p>Or try a file with its tests, in memory:</p>
+        <p>{words.firstSteps.tryFile}</p>
         <pre>magistrate playground store.fga.yaml</pre>
       </details>
     </>
@@ -139,17 +132,16 @@ function Beginnings({ isUntouched, onLoaded }: { isUntouched: boolean; onLoaded:
 function Choose() {
   const types = (objectTypes.value ?? []).filter((type) => Object.keys(type.relations).length > 0);
   return (
-    <Empty title="Choose a subject, a relation and an object.">
+    <Empty title={words.firstSteps.choose}>
       <p>
-        The answer comes with its path: the warrants and rules that it follows from. A denial comes with the smallest changes
-        that would allow it.
+        {words.firstSteps.chooseAdvice}
       </p>
       <ul class="starts">
         {types.slice(0, SHOWN_TYPES).map((type) => (
           <li key={type.type}>
             <Icon name="why" />
             <a href={link("data", { type: type.type })}>
-              Objects of type <b>{type.type}</b>
+              {words.firstSteps.objectsOf(type.type)}
             </a>
           </li>
         ))}

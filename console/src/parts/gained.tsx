@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { read } from "../api";
 import { useLoaded } from "../loading";
 import type { Page } from "../schema";
+import * as words from "../words";
 import { AccessRows, type AccessChange } from "./effect";
 import { Busy, Fault } from "./notice";
 
@@ -23,14 +24,14 @@ export function Gained({ before, token }: { before: string; token: string }) {
     if (found) setRows((present) => [...present, ...found.results]);
   }, [loaded.value]);
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
-  if (!loaded.value) return <Busy what="Comparing access" />;
-  if (loaded.value.results.length === 0 && rows.length === 0) return <p class="hint">Nobody gained or lost access.</p>;
+  if (!loaded.value) return <Busy what={words.effects.comparing} />;
+  if (loaded.value.results.length === 0 && rows.length === 0) return <p class="hint">{words.effects.nobody}</p>;
   return (
     <>
       <AccessRows rows={rows} />
       {loaded.value.nextCursor && (
         <button type="button" class="quiet" disabled={loaded.isLoading} onClick={() => setCursor(loaded.value?.nextCursor)}>
-          Show more
+          {words.actions.showMore}
         </button>
       )}
     </>

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { Refused } from "../api";
 import { importModel, type ImportedModel } from "../model/stored";
 import { joinFiles } from "../model/whole_file";
+import * as words from "../words";
 import { Confirm } from "./confirm";
 
 /** The service reads no longer text of a model. */
@@ -24,22 +25,22 @@ export function ImportModel({ onImported, onClose }: Properties) {
   }
 
   async function convert() {
-    if (text.trim() === "") throw new Refused(400, "invalid", "Paste a model, or choose a file");
+    if (text.trim() === "") throw new Refused(400, "invalid", words.importModel.nothing);
     const joined = joinFiles(text, relationships);
     if (joined.length > MOST_CHARACTERS) {
-      throw new Refused(400, "invalid", "The text has more than 1,048,576 characters; use the command magistrate import");
+      throw new Refused(400, "invalid", words.importModel.tooLong);
     }
     onImported(await importModel(joined, leavesOut));
   }
 
   return (
-    <Confirm title="Import a model" action="Convert" onConfirm={convert} onClose={onClose}>
+    <Confirm title={words.importModel.title} action={words.importModel.convert} onConfirm={convert} onClose={onClose}>
       <div class="field">
-        <label for="model-file">File</label>
+        <label for="model-file">{words.importing.file}</label>
         <input id="model-file" type="file" onChange={(event) => void open(event.currentTarget.files?.[0], setText)} />
       </div>
       <div class="field">
-        <label for="foreign-model">Or paste the model</label>
+        <label for="foreign-model">{words.importModel.paste}</label>
         <textarea
           id="foreign-model"
           class="code"
@@ -50,15 +51,13 @@ export function ImportModel({ onImported, onClose }: Properties) {
           onInput={(event) => setText(event.currentTarget.value)}
         />
         <span class="hint" id="foreign-model-hint">
-          A model of OpenFGA, in its language or as JSON, a schema of SpiceDB, or a model of this service. A store file of
-          OpenFGA or a validation file of SpiceDB brings its relationships and tests. The model is put into the editor; nothing
-          is saved yet.
+          {words.importModel.advice}
         </span>
       </div>
       <details>
-        <summary>Relationships from another file</summary>
+        <summary>{words.importModel.otherFile}</summary>
         <div class="field">
-          <label for="relationships-file">File of relationships</label>
+          <label for="relationships-file">{words.importModel.relationships}</label>
           <input
             id="relationships-file"
             type="file"
@@ -66,7 +65,7 @@ export function ImportModel({ onImported, onClose }: Properties) {
           />
         </div>
         <div class="field">
-          <label for="foreign-relationships">Or paste the relationships</label>
+          <label for="foreign-relationships">{words.importModel.pasteRelationships}</label>
           <textarea
             id="foreign-relationships"
             class="code"
@@ -77,14 +76,13 @@ export function ImportModel({ onImported, onClose }: Properties) {
             onInput={(event) => setRelationships(event.currentTarget.value)}
           />
           <span class="hint" id="foreign-relationships-hint">
-            Tuples of OpenFGA in YAML or JSON, or relationships of SpiceDB, one in each line. They are converted with the model
-            above, because their names depend on it.
+            {words.importModel.relationshipsAdvice}
           </span>
         </div>
       </details>
       <label class="choice">
         <input type="checkbox" checked={leavesOut} onChange={(event) => setLeavesOut(event.currentTarget.checked)} />
-        Leave out what cannot be expressed here, with all that depends on it
+        {words.importModel.leaveOut}
       </label>
     </Confirm>
   );

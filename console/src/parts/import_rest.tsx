@@ -4,6 +4,7 @@ import { remainder, type Remainder } from "../model/whole_file";
 import { writeWithPolicy } from "../explanation";
 import { testFile } from "../pinned";
 import { go } from "../route";
+import * as words from "../words";
 import { Confirm } from "./confirm";
 import { Effect } from "./effect";
 import { Notice } from "./notice";
@@ -33,29 +34,28 @@ export function ImportRest({ rest, isModelFirst }: Properties) {
   return (
     <Notice>
       <p>
-        The file also has {count(warrants.length, "warrant")} and {count(testCount, "test")}.{" "}
-        {isModelFirst && "Save its model first: the warrants are written after it."}
+        {words.importModel.rest(warrants.length, testCount, isModelFirst)}
       </p>
       {done && <p>{done}</p>}
       {warrants.length > 0 && (
         <details>
-          <summary>Show the warrants</summary>
+          <summary>{words.importModel.showWarrants}</summary>
           <WarrantLines warrants={warrants} />
         </details>
       )}
       <div class="actions">
         {warrants.length > 0 && !done && (
           <ChangeButton needs={{ scope: "write" }} class="primary" disabled={isModelFirst} onClick={() => setConfirming(true)}>
-            Import {count(warrants.length, "warrant")}…
+            {words.importModel.importWarrants(warrants.length)}
           </ChangeButton>
         )}
         {testCount > 0 && (
           <button type="button" class="quiet" onClick={openTests}>
-            {testFile.value ? "Replace the tests of this tab" : "Open the tests"}
+            {testFile.value ? words.importModel.replaceTests : words.importModel.openTests}
           </button>
         )}
         <button type="button" class="quiet" onClick={() => (remainder.value = undefined)}>
-          {done ? "Done" : "Discard them"}
+          {done ? words.importModel.isDone : words.importModel.discard}
         </button>
       </div>
       {isConfirming && <ImportWarrants warrants={warrants} onDone={setDone} onClose={() => setConfirming(false)} />}
@@ -75,18 +75,18 @@ function ImportWarrants({ warrants, onDone, onClose }: DialogProperties) {
 
   async function start() {
     const { created, unchanged } = await importLines(warrants, setProgress, () => false);
-    onDone(`Imported: ${created} were new, ${unchanged} were there already.`);
+    onDone(words.importing.result(words.importModel.imported, created, unchanged));
   }
 
   return (
-    <Confirm title={`Import ${count(create.length, "warrant")}?`} action="Import" onConfirm={start} onClose={onClose}>
+    <Confirm title={words.importModel.importTitle(create.length)} action={words.actions.import} onConfirm={start} onClose={onClose}>
       <WarrantLines warrants={warrants} />
       {create.length > MOST_COMPARED ? (
-        <p class="hint">They are more than {MOST_COMPARED}, so what access they give is not shown before.</p>
+        <p class="hint">{words.importModel.tooMany(MOST_COMPARED)}</p>
       ) : (
         <Effect proposal={{ create, delete: [] }} />
       )}
-      {progress && <progress aria-label="Progress of the import" max={progress.of} value={progress.done} />}
+      {progress && <progress aria-label={words.importModel.progress} max={progress.of} value={progress.done} />}
     </Confirm>
   );
 }
@@ -97,15 +97,11 @@ function WarrantLines({ warrants }: { warrants: Line[] }) {
       <ul class="changes">
         {warrants.slice(0, SHOWN).map(({ number, warrant }) => (
           <li key={number}>
-            <span class="verb create">create</span> <code>{warrant && writeWithPolicy(warrant)}</code>
+            <span class="verb create">{words.verbs.create}</span> <code>{warrant && writeWithPolicy(warrant)}</code>
           </li>
         ))}
       </ul>
-      {warrants.length > SHOWN && <p class="hint">and {warrants.length - SHOWN} more</p>}
+      {warrants.length > SHOWN && <p class="hint">{words.tables.andMore(warrants.length - SHOWN)}</p>}
     </>
   );
-}
-
-function count(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? "" : "s"}`;
 }

@@ -3,6 +3,7 @@ import type { AccessEntry, AccessRow, Cause, CauseRow, LiveEntry, RevisionEntry 
 import { showMoment, writeObject, writeSubject } from "../names";
 import { showDistinctRelation } from "../openfga_names";
 import { link } from "../route";
+import * as words from "../words";
 import { ChangeLines } from "./change_line";
 import { Gained } from "./gained";
 import { Icon } from "./icons";
@@ -19,7 +20,7 @@ export function LiveEntryPart({ entry }: { entry: LiveEntry }) {
           <time dateTime={entry.time}>{showMoment(entry.time)}</time>
         </div>
         <p>
-          {entry.words} See the <a href={link("history")}>past changes</a>.
+          {words.live.seePast(entry.words, link("history"))}
         </p>
       </li>
     );
@@ -28,9 +29,9 @@ export function LiveEntryPart({ entry }: { entry: LiveEntry }) {
     <li>
       <div class="revision-head">
         <time dateTime={entry.time}>{showMoment(entry.time)}</time>
-        {entry.kind === "revision" && <span class="actor">{entry.actor ?? "unknown"}</span>}
+        {entry.kind === "revision" && <span class="actor">{entry.actor ?? words.terms.unknown}</span>}
         <a href={link("data", { at: entry.kind === "revision" ? entry.token : entry.at })}>
-          As of that time<span class="sr">, {showMoment(entry.time)}</span>
+          {words.history.asOf(showMoment(entry.time))}
         </a>
       </div>
       {entry.kind === "revision" ? <Revision entry={entry} /> : <Access entry={entry} />}
@@ -45,7 +46,7 @@ function Revision({ entry: { before, token, changes, count } }: { entry: Revisio
       <ChangeLines changes={changes} count={count} />
       {before && (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-          <summary>Who gained, who lost</summary>
+          <summary>{words.history.whoGained}</summary>
           {isOpen && <Gained before={before} token={token} />}
         </details>
       )}
@@ -61,7 +62,7 @@ function Access({ entry: { rows, count, at } }: { entry: AccessEntry }) {
           <AccessLine key={place} row={row} at={at} />
         ))}
       </ul>
-      {count > rows.length && <p class="hint">{(count - rows.length).toLocaleString()} more are not listed here.</p>}
+      {count > rows.length && <p class="hint">{words.history.notListed(count - rows.length)}</p>}
     </>
   );
 }
@@ -73,14 +74,18 @@ function AccessLine({ row, at }: { row: AccessRow; at: string }) {
     <li class={row.isGained ? "gained" : "lost"}>
       <span class="sign">
         <Icon name={row.isGained ? "plus" : "no"} />
-        {row.isGained ? "gained" : "lost"}
+        {row.isGained ? words.verbs.gained : words.verbs.lost}
       </span>
       <div>
-        <SubjectLink subject={row.subject} /> <b>{showDistinctRelation(row.relation)}</b> on <ObjectLink object={row} />
-        {row.conditional && <span class="hint"> if the context allows it</span>}{" "}
+        {words.effects.row(
+          <SubjectLink subject={row.subject} />,
+          showDistinctRelation(row.relation),
+          <ObjectLink object={row} />,
+          row.conditional ?? false,
+        )}{" "}
         {!isWildcard && (
           <a href={link("why", { ...check, at })}>
-            Why<span class="sr"> {Object.values(check).join(" ")}</span>
+            {words.tables.why(Object.values(check).join(" "))}
           </a>
         )}
         {row.cause && <CauseWords cause={row.cause} />}
@@ -92,18 +97,18 @@ function AccessLine({ row, at }: { row: AccessRow; at: string }) {
 /** Says which warrants, objects and types changed the access. */
 function CauseWords({ cause: { created, deleted, objectTypes } }: { cause: Cause }) {
   const causes = [
-    ...created.map((row) => ({ row, verb: "was created" })),
-    ...deleted.map((row) => ({ row, verb: "was deleted" })),
+    ...created.map((row) => ({ row, verb: words.live.wasCreated })),
+    ...deleted.map((row) => ({ row, verb: words.live.wasDeleted })),
   ];
   return (
     <div class="hint">
       {causes.slice(0, SHOWN_CAUSES).map(({ row, verb }, place) => (
         <div key={place}>
-          because <CauseName row={row} /> {verb}
+          {words.live.because(<CauseName row={row} />, verb)}
         </div>
       ))}
-      {objectTypes.length > 0 && <div>because the object type {objectTypes.join(", ")} was changed</div>}
-      {causes.length > SHOWN_CAUSES && <div>and {causes.length - SHOWN_CAUSES} more causes</div>}
+      {objectTypes.length > 0 && <div>{words.live.typesChanged(objectTypes)}</div>}
+      {causes.length > SHOWN_CAUSES && <div>{words.live.moreCauses(causes.length - SHOWN_CAUSES)}</div>}
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { choosePreposition } from "../explanation";
 import { writeObject, type ObjectName, type Subject, type WarrantKey } from "../names";
 import { showObject, showRelation, showSubject, showText } from "../openfga_names";
 import { link } from "../route";
+import * as words from "../words";
 
 /** A name of more characters than this may be broken anywhere; a shorter one is kept whole in a table. */
 const MOST_WHOLE = 40;
@@ -35,15 +36,15 @@ export function SubjectLink({ subject }: { subject: Subject }) {
 
 /** Shows a warrant in words: who is what of which object, and under which condition. */
 export function WarrantWords({ warrant }: { warrant: WarrantKey }) {
+  const relation = showRelation(warrant.relation);
   return (
     <span class="words">
-      <SubjectLink subject={warrant.subject} /> is <b>{showRelation(warrant.relation)}</b>{" "}
-      {choosePreposition(showRelation(warrant.relation))} <ObjectLink object={warrant} />
-      {warrant.policy && (
-        <>
-          {" "}
-          if <code>{showText(warrant.policy)}</code>
-        </>
+      {words.warrants.sentence(
+        <SubjectLink subject={warrant.subject} />,
+        relation,
+        choosePreposition(relation),
+        <ObjectLink object={warrant} />,
+        warrant.policy && showText(warrant.policy),
       )}
     </span>
   );

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Refused } from "../api";
+import * as words from "../words";
 
 /** Says what went wrong and what to do about it. */
 export function Fault({ fault, retry }: { fault: Refused; retry?: () => void }) {
@@ -10,14 +11,14 @@ export function Fault({ fault, retry }: { fault: Refused; retry?: () => void }) 
         <strong>{sentence(message)}</strong>
       </p>
       {source.length > 0 && (
-        <pre class="source" tabIndex={0} aria-label="Where it is">
+        <pre class="source" tabIndex={0} aria-label={words.refusals.source}>
           {source.join("\n")}
         </pre>
       )}
       <p>{fault.advice}</p>
       {retry && canHelp(fault) && (
         <button type="button" class="quiet" onClick={retry}>
-          Try again
+          {words.actions.tryAgain}
         </button>
       )}
     </div>

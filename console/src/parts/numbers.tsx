@@ -4,6 +4,7 @@ import { useLoaded } from "../loading";
 import { countTypes, readUsage, showCount, type TypeCounts } from "../numbers";
 import { asOf, link, store } from "../route";
 import { listTypes } from "../schema";
+import * as words from "../words";
 import { Busy, Fault } from "./notice";
 import { Table } from "./table";
 
@@ -14,7 +15,7 @@ export function Numbers({ turn }: { turn: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="card" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Numbers by type</summary>
+      <summary>{words.numbers.title}</summary>
       {isOpen && <Counted turn={turn} />}
     </details>
   );
@@ -35,27 +36,27 @@ function Counted({ turn }: { turn: string }) {
       {asOf.value === undefined && !findObstacle({ scope: "stores" }) && <InAll turn={turn} />}
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
       {counts.length > 0 && (
-        <Table label="Numbers by type" headings={["Type", "Objects", "Warrants on them"]}>
+        <Table label={words.numbers.title} headings={[words.terms.type, words.pages.objects, words.numbers.warrants]}>
           {counts.map(({ type, objects, warrants }) => (
             <tr key={type}>
               <td class="name">{type}</td>
               <td data-text={showCount(objects)}>
                 <a href={link("data", { type })}>
                   {showCount(objects)}
-                  <span class="sr"> objects of type {type}</span>
+                  <span class="sr"> {words.numbers.objectsOf(type)}</span>
                 </a>
               </td>
               <td data-text={showCount(warrants)}>
                 <a href={link("data", { show: "warrants", object: `${type}:` })}>
                   {showCount(warrants)}
-                  <span class="sr"> warrants on objects of type {type}</span>
+                  <span class="sr"> {words.numbers.warrantsOf(type)}</span>
                 </a>
               </td>
             </tr>
           ))}
         </Table>
       )}
-      {loaded.isLoading && <Busy what={`Counting: ${counts.length} of ${types.length} types`} />}
+      {loaded.isLoading && <Busy what={words.numbers.counting(counts.length, types.length)} />}
     </div>
   );
 }
@@ -67,7 +68,7 @@ function InAll({ turn }: { turn: string }) {
   const { objects, warrants } = loaded.value;
   return (
     <p>
-      In all: <b>{objects.toLocaleString()}</b> objects and <b>{warrants.toLocaleString()}</b> warrants.
+      {words.numbers.inAll(objects, warrants)}
     </p>
   );
 }

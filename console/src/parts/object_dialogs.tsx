@@ -6,6 +6,7 @@ import { useLoaded } from "../loading";
 import { keyOf, writeObject, type ObjectName, type Warrant } from "../names";
 import { go } from "../route";
 import { MOST_WARRANTS, pathOf, readMeta, readNaming, readStored, renameObject, sayChanged, writeIfSame } from "../stored_object";
+import * as words from "../words";
 import { Confirm } from "./confirm";
 import { Effect } from "./effect";
 import { CompletedField } from "./field";
@@ -23,19 +24,19 @@ interface MetaProperties {
 function MetaField({ text, onInput }: MetaProperties) {
   return (
     <div class="field">
-      <label for="meta">Meta</label>
+      <label for="meta">{words.terms.meta}</label>
       <textarea
         id="meta"
         class="code"
         rows={Math.min(Math.max(text.split("\n").length, 4), 14)}
         spellcheck={false}
-        placeholder='{"name": "Roadmap"}'
+        placeholder={words.examples.meta}
         aria-describedby="meta-hint"
         value={text}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
       <span class="hint" id="meta-hint">
-        A JSON object. It is shown and searched, and decides nothing.
+        {words.objects.meta}
       </span>
     </div>
   );
@@ -61,8 +62,8 @@ export function NewObject({ type = "", onClose }: { type?: string; onClose: () =
 
   return (
     <Confirm
-      title="New object"
-      action="Create"
+      title={words.objects.create}
+      action={words.actions.create}
       isReady={given.type.trim() !== ""}
       onConfirm={create}
       onClose={() => {
@@ -71,15 +72,15 @@ export function NewObject({ type = "", onClose }: { type?: string; onClose: () =
       }}
     >
       <CompletedField
-        label="Type"
-        placeholder="document"
+        label={words.terms.type}
+        placeholder={words.examples.type}
         value={given.type}
         complete={completeType}
         onInput={(text) => setGiven((present) => ({ ...present, type: text }))}
         isRequired
       />
       <div class="field">
-        <label for="object-id">Id</label>
+        <label for="object-id">{words.terms.id}</label>
         <input
           id="object-id"
           type="text"
@@ -87,13 +88,13 @@ export function NewObject({ type = "", onClose }: { type?: string; onClose: () =
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
-          placeholder="roadmap"
+          placeholder={words.examples.id}
           aria-describedby="object-id-hint"
           value={given.id}
           onInput={(event) => setGiven({ ...given, id: event.currentTarget.value })}
         />
         <span class="hint" id="object-id-hint">
-          Leave it empty for an id that the service makes.
+          {words.objects.emptyId}
         </span>
       </div>
       <MetaField text={given.meta} onInput={(meta) => setGiven({ ...given, meta })} />
@@ -106,7 +107,7 @@ async function writeNew(object: ObjectName, meta: Record<string, unknown>): Prom
     await write("v2/writes", { body: { preconditions: [{ absent: object }], create: { objects: [{ ...object, meta }] } } });
   } catch (fault) {
     if (!(fault instanceof Refused) || fault.code !== "precondition_failed") throw fault;
-    throw new Refused(400, "exists", `${writeObject(object)} exists already`);
+    throw new Refused(400, "exists", words.objects.exists(writeObject(object)));
   }
 }
 
@@ -126,13 +127,13 @@ export function EditMeta({ object, onDone, onClose }: DialogProperties) {
     if (!seen) return;
     const body = { create: { objects: [{ ...object, meta: readMeta(shown) }] } };
     await writeIfSame(seen, () => readStored(object), body, sayChanged(object));
-    onDone(`Saved the meta of ${writeObject(object)}.`);
+    onDone(words.objects.savedMeta(writeObject(object)));
   }
 
   return (
-    <Confirm title={`Meta of ${writeObject(object)}`} action="Save" isReady={seen !== undefined} onConfirm={save} onClose={onClose}>
+    <Confirm title={words.objects.metaOf(writeObject(object))} action={words.actions.save} isReady={seen !== undefined} onConfirm={save} onClose={onClose}>
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
-      {!seen && !loaded.fault && <Busy what="Reading the object" />}
+      {!seen && !loaded.fault && <Busy what={words.objects.reading} />}
       {seen && <MetaField text={shown} onInput={setText} />}
     </Confirm>
   );
@@ -148,22 +149,22 @@ export function DeleteObject({ object, onDone, onClose }: DialogProperties) {
     if (!seen) return;
     if (seen.value.isCut) await write(pathOf(object), { method: "DELETE" });
     else await writeIfSame(seen, () => readNaming(object), { delete: { objects: [object] } }, sayChanged(object));
-    onDone(`Deleted ${name}.`);
+    onDone(words.objects.deleted(name));
   }
 
   return (
-    <Confirm title={`Delete ${name}?`} action="Delete" isDangerous isReady={seen !== undefined} onConfirm={remove} onClose={onClose}>
+    <Confirm title={words.objects.deleteTitle(name)} action={words.actions.delete} isDangerous isReady={seen !== undefined} onConfirm={remove} onClose={onClose}>
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
-      {!seen && !loaded.fault && <Busy what="Finding what ends with it" />}
+      {!seen && !loaded.fault && <Busy what={words.objects.findingEnds} />}
       {seen && (
         <>
           <Named warrants={seen.value.warrants} isCut={seen.value.isCut} verb="delete" />
           {seen.value.isCut ? (
-            <p>These are too many to say who loses access.</p>
+            <p>{words.objects.tooMany}</p>
           ) : (
             seen.value.warrants.length > 0 && <Effect proposal={{ create: [], delete: seen.value.warrants.map(keyOf) }} />
           )}
-          <p class="hint">Access through a wildcard, such as {object.objectType}:*, ends with it, too. The history keeps all of it.</p>
+          <p class="hint">{words.objects.wildcards(object.objectType)}</p>
         </>
       )}
     </Confirm>
@@ -176,23 +177,20 @@ interface NamedProperties {
   verb: "delete" | "move";
 }
 
-const ENDS = { delete: "with it", move: "with it, and are made anew for the new id" };
-
 function Named({ warrants, isCut, verb }: NamedProperties) {
-  if (warrants.length === 0) return <p>No warrant names it.</p>;
-  const count = isCut ? `More than ${warrants.length.toLocaleString()}` : warrants.length.toLocaleString();
+  if (warrants.length === 0) return <p>{words.objects.notNamed}</p>;
   return (
     <>
       <p>
-        {count} {warrants.length === 1 ? "warrant names it and ends" : "warrants name it and end"} {ENDS[verb]}:
+        {words.objects.ends(warrants.length, isCut, verb === "move")}
       </p>
       <ul class="changes">
         {warrants.slice(0, SHOWN_WARRANTS).map((warrant) => (
           <li key={writeWithPolicy(warrant)}>
-            <span class={`verb ${verb}`}>{verb}</span> <code>{writeWithPolicy(warrant)}</code>
+            <span class={`verb ${verb}`}>{words.verbs[verb]}</span> <code>{writeWithPolicy(warrant)}</code>
           </li>
         ))}
-        {warrants.length > SHOWN_WARRANTS && <li class="hint">and {(warrants.length - SHOWN_WARRANTS).toLocaleString()} more</li>}
+        {warrants.length > SHOWN_WARRANTS && <li class="hint">{words.tables.andMore(warrants.length - SHOWN_WARRANTS)}</li>}
       </ul>
     </>
   );
@@ -226,8 +224,8 @@ export function RenameObject({ object, onClose }: RenamingProperties) {
 
   return (
     <Confirm
-      title={`Rename ${name}`}
-      action="Rename"
+      title={words.objects.renameTitle(name)}
+      action={words.actions.rename}
       isReady={isOther && seen !== undefined && !isLarge}
       onConfirm={rename}
       onClose={() => {
@@ -236,9 +234,9 @@ export function RenameObject({ object, onClose }: RenamingProperties) {
       }}
     >
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
-      {!seen && !loaded.fault && <Busy what="Finding what names it" />}
+      {!seen && !loaded.fault && <Busy what={words.objects.findingNames} />}
       <div class="field">
-        <label for="new-id">New id</label>
+        <label for="new-id">{words.objects.newId}</label>
         <input
           id="new-id"
           type="text"
@@ -256,8 +254,7 @@ export function RenameObject({ object, onClose }: RenamingProperties) {
       </div>
       {seen && isLarge && (
         <p>
-          More than {MOST_MOVED} warrants name it, too many for one write. Create the object with its new id, copy the warrants with{" "}
-          <code>magistrate export</code> and <code>magistrate import</code>, and delete this one.
+          {words.objects.tooManyToRename(MOST_MOVED)}
         </p>
       )}
       {seen && body && !isLarge && (
@@ -268,15 +265,12 @@ export function RenameObject({ object, onClose }: RenamingProperties) {
           ) : (
             seen.value.naming.warrants.length > 0 && (
               <button type="button" class="quiet" disabled={!isOther} onClick={() => setShown(true)}>
-                What would it change?
+                {words.warrants.whatWouldChange}
               </button>
             )
           )}
           <p class="hint">
-            It is one write: the object with its meta, and every warrant, all or none. Applications that know it by its old id
-            find nothing any more.
-            {seen.value.naming.warrants.some((one) => one.policy?.includes("expiresIn")) &&
-              " Conditions with expiresIn count from now, when the warrants are made anew."}
+            {words.objects.oneWrite(seen.value.naming.warrants.some((one) => one.policy?.includes("expiresIn")))}
           </p>
         </>
       )}
@@ -298,5 +292,5 @@ async function requireAbsent(target: ObjectName): Promise<void> {
     if (fault instanceof Refused && fault.status === 404) return;
     throw fault;
   }
-  throw new Refused(400, "exists", `${writeObject(target)} exists already: choose an id that is free`);
+  throw new Refused(400, "exists", words.objects.exists(writeObject(target)));
 }

@@ -3,6 +3,7 @@ import { Refused } from "../api";
 import { findCommands, type Command } from "../commands";
 import { listSavedQueries, type SavedQuery } from "../saved_queries";
 import { opened, SHORTCUTS } from "../shortcuts";
+import * as words from "../words";
 
 const PAUSE_MS = 100;
 
@@ -87,24 +88,24 @@ function Commands() {
   }
 
   return (
-    <dialog ref={dialog} class="palette" aria-label="Go to or do" onClose={close}>
+    <dialog ref={dialog} class="palette" aria-label={words.shell.goTo} onClose={close}>
       <input
         type="text"
         class="code"
         role="combobox"
-        aria-label="Go to or do"
+        aria-label={words.shell.goTo}
         aria-expanded={found.length > 0}
         aria-controls="commands"
         aria-activedescendant={found.length > 0 ? `command-${active}` : undefined}
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
-        placeholder="an object, a page, a check, a query or an action"
+        placeholder={words.palette.placeholder}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={press}
       />
-      <ul class="options" id="commands" role="listbox" aria-label="Found" ref={list}>
+      <ul class="options" id="commands" role="listbox" aria-label={words.palette.matches} ref={list}>
         {found.map((command, place) => (
           <li
             key={command.name + command.hint}
@@ -118,7 +119,7 @@ function Commands() {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="hint">Nothing is called that.</p>}
+      {found.length === 0 && <p class="hint">{words.palette.nothing}</p>}
     </dialog>
   );
 }
@@ -127,7 +128,7 @@ function Shortcuts() {
   const dialog = useDialog();
   return (
     <dialog ref={dialog} class="palette" aria-labelledby="shortcuts-title" onClose={close}>
-      <h2 id="shortcuts-title">Shortcuts</h2>
+      <h2 id="shortcuts-title">{words.palette.shortcuts}</h2>
       <dl class="shortcuts">
         {SHORTCUTS.map(([keys, meaning]) => (
           <div key={keys}>
@@ -142,7 +143,7 @@ function Shortcuts() {
       </dl>
       <div class="actions">
         <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
-          Close
+          {words.actions.close}
         </button>
       </div>
     </dialog>

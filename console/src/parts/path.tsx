@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { choosePreposition, type Link } from "../explanation";
 import { writeObject } from "../names";
 import { showRelation, showSubject, showText } from "../openfga_names";
+import * as words from "../words";
 import { Icon } from "./icons";
 import { ObjectLink, SubjectLink } from "./names";
 
@@ -27,7 +28,7 @@ export function Path({ links, label }: { links: Link[]; label: string }) {
       {steps.slice(0, SHOWN_LINKS)}
       <li class="fold">
         <button type="button" class="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {isWhole ? `Hide ${folded} steps` : `Show ${folded} more steps`}
+          {isWhole ? words.paths.hideSteps(folded) : words.paths.showSteps(folded)}
         </button>
       </li>
       {isWhole && steps.slice(SHOWN_LINKS, -SHOWN_LINKS)}
@@ -52,8 +53,7 @@ function Step({ link, before }: { link: Link; before?: Link }) {
       <span class="edge">
         {state !== "counts" && <Icon name="no" />}
         <span>
-          {isNot ? "is not " : "is "}
-          <b>{showRelation(warrant.relation)}</b> {choosePreposition(showRelation(warrant.relation))}
+          {words.paths.step(showRelation(warrant.relation), choosePreposition(showRelation(warrant.relation)), !isNot)}
         </span>
         {condition && <span class="condition">{showText(condition)}</span>}
       </span>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { access, findObstacle, type Need } from "../api";
 import { asOf } from "../route";
+import * as words from "../words";
 import { Empty } from "./notice";
 
 interface ButtonProperties {
@@ -31,7 +32,7 @@ export function GuardedButton({ obstacle, disabled, onClick, children, ...proper
 
 /** Represents a button that changes something: the key must have a scope for it, and the past cannot be changed. */
 export function ChangeButton({ needs, ...properties }: Omit<ButtonProperties, "obstacle"> & { needs: Need }) {
-  return <GuardedButton obstacle={asOf.value ? "The past cannot be changed" : findObstacle(needs)} {...properties} />;
+  return <GuardedButton obstacle={asOf.value ? words.permissions.past : findObstacle(needs)} {...properties} />;
 }
 
 /** Says once on a page why its buttons cannot be used. In the past, the bar at its top says it. */
@@ -40,7 +41,7 @@ export function Obstacle({ needs, children }: { needs: Need; children?: Componen
   return obstacle ? (
     <span class="hint">
       {obstacle}
-      {children ?? ", so it changes nothing here."}
+      {children ?? words.permissions.changesNothing}
     </span>
   ) : null;
 }
@@ -53,15 +54,14 @@ export function Permitted({ needs, children }: { needs: Need | undefined; childr
   if (scopes.includes(needs.scope)) {
     return (
       <Empty title={`${obstacle}.`}>
-        <p>This page concerns all of them. Sign in with a key that is not limited to see it.</p>
+        <p>{words.permissions.concernsAll}</p>
       </Empty>
     );
   }
   return (
     <Empty title={`${obstacle}.`}>
       <p>
-        This page needs it. Sign in with a key that has it, or get one from those who manage the keys. Yours,{" "}
-        <span class="name">{name}</span>, has {scopes.join(", ")}; with one more it would be:
+        {words.permissions.needsScope(name, scopes.join(", "))}
       </p>
       <pre>{["magistrate keys create NAME", ...flags("scope", [...scopes, needs.scope]), ...flags("object-type", objectTypes)].join(" ")}</pre>
     </Empty>

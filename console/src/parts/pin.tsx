@@ -3,6 +3,7 @@ import { findObstacle, Refused } from "../api";
 import { pinCheck } from "../pinned";
 import { asOf, link } from "../route";
 import { readObject, readSubject } from "../names";
+import * as words from "../words";
 import { GuardedButton } from "./permission";
 
 const EXPLAIN = { scope: "read", ofAllTypes: true } as const;
@@ -43,11 +44,11 @@ export function Pin({ subject, relation, object, context = "" }: Properties) {
     <span class="pin" role="status">
       {state === "pinned" ? (
         <a href={link("tests")}>
-          In the tests<span class="sr"> {name}</span>
+          {words.pins.isPinned(name)}
         </a>
       ) : (
         <GuardedButton obstacle={findObstacle(EXPLAIN)} class="quiet" disabled={state === "busy"} onClick={pin}>
-          Pin<span class="sr"> as a test {name}</span>
+          {words.pins.pin(name)}
         </GuardedButton>
       )}
       {fault && <span class="hint">{fault}</span>}

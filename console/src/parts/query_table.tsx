@@ -2,6 +2,7 @@ import { writeObject } from "../names";
 import { showDistinctRelation, showRelation } from "../openfga_names";
 import { writeRow, type QueryRow } from "../query_row";
 import { link } from "../route";
+import * as words from "../words";
 import { ObjectLink, WarrantWords } from "./names";
 import type { ReadLines } from "./export_table";
 import { Pin } from "./pin";
@@ -21,8 +22,8 @@ interface Properties {
 export function QueryTable({ rows, fixed, areSubjects, context, readLines }: Properties) {
   return (
     <Table
-      label="Results"
-      headings={[areSubjects ? "Subject" : "Object", "Relation", "How", "Because"]}
+      label={words.queries.results}
+      headings={[areSubjects ? words.terms.subject : words.terms.object, words.terms.relation, words.tables.how, words.tables.because]}
       hasActions
       readLines={readLines}
     >
@@ -35,8 +36,8 @@ export function QueryTable({ rows, fixed, areSubjects, context, readLines }: Pro
           <td>
             <b>{showDistinctRelation(row.relation)}</b>
           </td>
-          <td>{row.isImplicit ? "by rules" : "by warrant"}</td>
-          <td>{row.warrant ? <WarrantWords warrant={row.warrant} /> : "nothing excludes it"}</td>
+          <td>{row.isImplicit ? words.terms.byRules : words.terms.byWarrant}</td>
+          <td>{row.warrant ? <WarrantWords warrant={row.warrant} /> : words.tables.nothingExcludes}</td>
           <td class="row-actions">
             {fixed && row.objectId !== "*" && (
               <a
@@ -47,11 +48,7 @@ export function QueryTable({ rows, fixed, areSubjects, context, readLines }: Pro
                   context,
                 })}
               >
-                Why
-                <span class="sr">
-                  {" "}
-                  {writeRow(row)} {row.relation}
-                </span>
+                {words.tables.why(`${writeRow(row)} ${row.relation}`)}
               </a>
             )}
             {fixed && row.objectId !== "*" && (

@@ -9,6 +9,7 @@ import { writeActions, type Action } from "../revert";
 import { loadObjectTypes } from "../schema";
 import { writeIfSame } from "../stored_object";
 import type { Revision } from "../timeline";
+import * as words from "../words";
 import { Confirm } from "./confirm";
 import { Effect } from "./effect";
 import { Busy, Fault } from "./notice";
@@ -22,7 +23,7 @@ interface Properties {
   onClose: () => void;
 }
 
-const CHANGED = "Somebody else has just changed what this would revert. Nothing was written; look at it again";
+const CHANGED = words.revert.changed;
 
 /** Represents the dialog that reverts the warrants and objects of a revision, or some of them, and says before what access
  * that changes. */
@@ -42,7 +43,7 @@ export function RevertDialog({ revision, findBefore, onDone, onClose }: Properti
     if (!found) return;
     const body = writeActions(chosen, naming);
     await writeIfSame(found.seen, () => readReversal(found.before, token), withoutEmpty(body), CHANGED);
-    onDone(`Reverted ${chosen.length === 1 ? "one change" : `${chosen.length.toLocaleString()} changes`}.`);
+    onDone(words.revert.done(chosen.length));
   }
 
   function toggle(name: string) {
@@ -52,17 +53,17 @@ export function RevertDialog({ revision, findBefore, onDone, onClose }: Properti
   }
 
   return (
-    <Confirm title="Revert this change?" action="Revert" isReady={chosen.length > 0} onConfirm={revert} onClose={onClose}>
+    <Confirm title={words.revert.title} action={words.actions.revert} isReady={chosen.length > 0} onConfirm={revert} onClose={onClose}>
       {loaded.fault && <Fault fault={loaded.fault} />}
-      {!found && !loaded.fault && <Busy what="Comparing with now" />}
-      {found && actions.length === 0 && <p>There is nothing to revert: all of it is as it was before.</p>}
+      {!found && !loaded.fault && <Busy what={words.revert.comparing} />}
+      {found && actions.length === 0 && <p>{words.revert.nothing}</p>}
       {actions.length > 0 && (
         <fieldset class="choices reversal">
-          <legend>What was changed later by others stays. This would be written, all or none:</legend>
+          <legend>{words.revert.advice}</legend>
           {actions.map((action) => (
             <label key={nameOf(action)}>
               <input type="checkbox" checked={!excluded.has(nameOf(action))} onChange={() => toggle(nameOf(action))} />
-              <span class={`verb ${action.verb}`}>{action.verb}</span>
+              <span class={`verb ${action.verb}`}>{words.verbs[action.verb]}</span>
               <span>
                 <code>{nameOf(action)}</code>
                 {action.note && <span class="hint"> {action.note}</span>}
@@ -92,7 +93,7 @@ function Kept({ kept }: { kept: { name: string; reason: string }[] }) {
   return (
     <details>
       <summary>
-        {kept.length.toLocaleString()} {kept.length === 1 ? "stays" : "stay"} as now
+        {words.revert.kept(kept.length)}
       </summary>
       <ul class="kept">
         {kept.map(({ name, reason }) => (
@@ -124,7 +125,7 @@ export function RevertModelDialog({ revision, findBefore, onDone, onClose }: Pro
       <ReviewDialog
         {...loaded.value}
         onSaved={() => {
-          onDone("The definitions are as they were before.");
+          onDone(words.revert.sameModel);
           void loadObjectTypes();
         }}
         onClose={onClose}
@@ -132,12 +133,12 @@ export function RevertModelDialog({ revision, findBefore, onDone, onClose }: Pro
     );
   }
   return (
-    <Confirm title="Revert the model?" action="Save" isReady={false} onConfirm={refuse} onClose={onClose}>
-      {loaded.fault ? <Fault fault={loaded.fault} /> : <Busy what="Reading the model" />}
+    <Confirm title={words.revert.modelTitle} action={words.actions.save} isReady={false} onConfirm={refuse} onClose={onClose}>
+      {loaded.fault ? <Fault fault={loaded.fault} /> : <Busy what={words.model.reading} />}
     </Confirm>
   );
 }
 
 function refuse(): Promise<void> {
-  return Promise.reject(new Refused(400, "invalid", "It is not known yet what to save"));
+  return Promise.reject(new Refused(400, "invalid", words.revert.notRead));
 }

@@ -3,6 +3,7 @@ import { Refused } from "../api";
 import { useLoaded } from "../loading";
 import { reviewModel, saveModel, type NameChanges, type Review, type StoredModel } from "../model/stored";
 import { writeWarrant } from "../names";
+import * as words from "../words";
 import { ChangedLines } from "./changed_lines";
 import { Confirm } from "./confirm";
 import { AccessChanges } from "./effect";
@@ -33,7 +34,7 @@ export function ReviewDialog({ text, base, onSaved, onClose }: Properties) {
     } catch (fault) {
       if (!(fault instanceof Refused) || fault.status !== 412) throw fault;
       loaded.reload();
-      const message = "Somebody else has just changed the model. Nothing was saved, and your text is still here";
+      const message = words.review.changed;
       throw new Refused(412, fault.code, message);
     }
     onSaved();
@@ -41,37 +42,36 @@ export function ReviewDialog({ text, base, onSaved, onClose }: Properties) {
 
   return (
     <Confirm
-      title="Save this model?"
-      action="Save"
+      title={words.review.title}
+      action={words.actions.save}
       isReady={review !== undefined && !loaded.isLoading && !isStopped && !isSame(review)}
       onConfirm={save}
       onClose={onClose}
     >
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
-      {!review && !loaded.fault && <Busy what="Finding what it would change" />}
+      {!review && !loaded.fault && <Busy what={words.review.finding} />}
       {review && (
         <>
           {review.newest.text !== base.text && (
             <Notice>
               <p>
-                <strong>Somebody else has changed the model since you opened it.</strong> What you see here is compared with
-                the model as it is now: lines that you did not change are changes of somebody else, which yours would undo.
+                {words.review.otherChange}
               </p>
             </Notice>
           )}
           <Changes review={review} />
           {REMARK.test(text) && (
             <p class="hint">
-              Comments (<code>//</code>) are not stored with the model; descriptions (<code>///</code>) are.
+              {words.review.comments}
             </p>
           )}
           {review.plan.stranded.length > 0 && (
             <Stranded review={review} isKept={keepsStranded} onKeep={setKeeps} />
           )}
           <section class="effect-of-model">
-            <h3>Access</h3>
+            <h3>{words.terms.access}</h3>
             {review.access instanceof Refused ? (
-              <p>It is not known who gains and who loses: {review.access.message}.</p>
+              <p>{words.review.accessNotKnown(review.access.message)}</p>
             ) : (
               <AccessChanges rows={review.access.results} hasMore={review.access.nextCursor !== undefined} />
             )}
@@ -87,15 +87,15 @@ function isSame({ plan }: Review): boolean {
 }
 
 function Changes({ review }: { review: Review }) {
-  if (isSame(review)) return <p>Nothing would change: the service has this model.</p>;
+  if (isSame(review)) return <p>{words.review.nothing}</p>;
   const { plan, lines } = review;
   return (
     <>
       <ul class="changes">
-        <NameLines kind="object type" changes={plan.objectTypes} />
-        <NameLines kind="policy" changes={plan.policies} />
+        <NameLines kind={words.terms.kindOfType} changes={plan.objectTypes} />
+        <NameLines kind={words.terms.kindOfPolicy} changes={plan.policies} />
       </ul>
-      {lines ? <ChangedLines lines={lines} /> : <p class="hint">The texts are too long to be compared line by line.</p>}
+      {lines ? <ChangedLines lines={lines} /> : <p class="hint">{words.history.tooLong}</p>}
     </>
   );
 }
@@ -112,7 +112,7 @@ function NameLines({ kind, changes }: { kind: string; changes: NameChanges }) {
       {VERBS.map(([member, verb]) =>
         changes[member].map((name) => (
           <li key={member + name}>
-            <span class={`verb ${verb}`}>{verb}</span>{" "}
+            <span class={`verb ${verb}`}>{words.verbs[verb]}</span>{" "}
             <span>
               {kind} <span class="name">{name}</span>
             </span>
@@ -136,8 +136,7 @@ function Stranded({ review, isKept, onKeep }: StrandedProperties) {
     <div class="notice fault" role="alert">
       <p>
         <strong>
-          {more ? `More than ${stranded.length}` : stranded.length}{" "}
-          {stranded.length === 1 && !more ? "warrant is" : "warrants are"} not allowed by this model:
+          {words.review.stranded(stranded.length, more)}
         </strong>
       </p>
       <ul>
@@ -146,12 +145,12 @@ function Stranded({ review, isKept, onKeep }: StrandedProperties) {
             <code>{writeWarrant(warrant)}</code>
           </li>
         ))}
-        {stranded.length > SHOWN_WARRANTS && <li>and {more ? "more" : `${stranded.length - SHOWN_WARRANTS} more`}</li>}
+        {stranded.length > SHOWN_WARRANTS && <li>{words.review.more(stranded.length - SHOWN_WARRANTS, more)}</li>}
       </ul>
-      <p>Delete them first, allow them, or keep them: they stay stored, and count again when a model allows them.</p>
+      <p>{words.review.strandedAdvice}</p>
       <label class="choice">
         <input type="checkbox" checked={isKept} onChange={(event) => onKeep(event.currentTarget.checked)} />
-        Keep them without effect
+        {words.review.keep}
       </label>
     </div>
   );

@@ -7,6 +7,7 @@ import { showMoment } from "../names";
 import { findBefore, isModelEvent } from "../revision_reader";
 import { asOf, link, route } from "../route";
 import { isAccess, toChange, type Revision } from "../timeline";
+import * as words from "../words";
 import { ChangeLines } from "./change_line";
 import { ChangedLines } from "./changed_lines";
 import { Gained } from "./gained";
@@ -40,35 +41,35 @@ export function RevisionPart({ revision, isComplete, onDone }: Properties) {
     <li aria-current={isLinked || token === asOf.value ? "time" : undefined}>
       <div class="revision-head">
         <Time time={createdAt} isExact />
-        <span class="actor">{actor ?? "unknown"}</span>
+        <span class="actor">{actor ?? words.terms.unknown}</span>
         <a href={link("data", { at: token })}>
-          As of that time<span class="sr">, {moment}</span>
+          {words.history.asOf(moment)}
         </a>
         <a href={link("history", { moment: token, until: createdAt })}>
-          Link<span class="sr"> to this change, {moment}</span>
+          {words.history.link(moment)}
         </a>
       </div>
       <ChangeLines changes={sorted.map(toChange)} />
-      {revision.isPartial && <p class="hint">This change has more than the {events.length} events that are read so far.</p>}
+      {revision.isPartial && <p class="hint">{words.history.isPartial(events.length)}</p>}
       {!onlyTypes.value && (
         <>
-          <Later title="Who gained, who lost" isFirstOpen={isLinked}>
+          <Later title={words.history.whoGained} isFirstOpen={isLinked}>
             <GainedIn find={find} token={token} />
           </Later>
           {hasModel && (
-            <Later title="What changed in the model" isFirstOpen={isLinked}>
+            <Later title={words.history.whatChanged} isFirstOpen={isLinked}>
               <ModelLines find={find} token={token} />
             </Later>
           )}
           <div class="actions small">
             {hasData && (
               <ChangeButton needs={{ scope: "write" }} class="quiet" onClick={() => setReverts("data")}>
-                Revert…<span class="sr"> the change of {moment}</span>
+                {words.history.revert(moment)}
               </ChangeButton>
             )}
             {hasModel && (
               <ChangeButton needs={{ scope: "model", ofAllTypes: true }} class="quiet" onClick={() => setReverts("model")}>
-                Revert the model…<span class="sr"> of {moment}</span>
+                {words.history.revertModel(moment)}
               </ChangeButton>
             )}
           </div>
@@ -84,7 +85,7 @@ async function findTokenBefore(revision: Revision, isComplete: boolean, signal: 
   const [event] = revision.events;
   const before = isComplete && !revision.isPartial ? revision.before : event && (await findBefore(event, signal));
   if (before) return before;
-  throw new Refused(410, "gone", "This is the first change that is kept: there is nothing to compare it with");
+  throw new Refused(410, "gone", words.history.isFirst);
 }
 
 interface LaterProperties {
@@ -107,7 +108,7 @@ function Later({ title, isFirstOpen, children }: LaterProperties) {
 function GainedIn({ find, token }: { find: FindBefore; token: string }) {
   const before = useLoaded(find, [token]);
   if (before.fault) return <p class="hint">{before.fault.message}.</p>;
-  if (!before.value) return <Busy what="Comparing access" />;
+  if (!before.value) return <Busy what={words.effects.comparing} />;
   return <Gained before={before.value} token={token} />;
 }
 
@@ -120,8 +121,8 @@ function ModelLines({ find, token }: { find: FindBefore; token: string }) {
     [token],
   );
   if (loaded.fault) return <Fault fault={loaded.fault} />;
-  if (!loaded.value) return <Busy what="Comparing the models" />;
+  if (!loaded.value) return <Busy what={words.history.comparingModels} />;
   const { lines } = loaded.value;
-  if (!lines) return <p class="hint">The texts are too long to be compared line by line.</p>;
+  if (!lines) return <p class="hint">{words.history.tooLong}</p>;
   return <ChangedLines lines={lines} />;
 }

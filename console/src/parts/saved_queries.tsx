@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { findObstacle } from "../api";
 import { deleteSavedQuery, fieldsOf, linkSaved, SAVE, saveQuery, type SavedFields, type SavedQuery } from "../saved_queries";
+import * as words from "../words";
 import { Confirm } from "./confirm";
 import { ChangeButton } from "./permission";
 import { Table } from "./table";
@@ -24,9 +25,9 @@ export function SavedQueries({ saved, onDone }: ListProperties) {
   return (
     <section>
       <div class="heading">
-        <h2>Saved queries</h2>
+        <h2>{words.savedQueries.title}</h2>
       </div>
-      <Table label="Saved queries" headings={["Name", "Query", "Saved"]} hasActions={mayChange}>
+      <Table label={words.savedQueries.title} headings={[words.terms.name, words.terms.query, words.savedQueries.saved]} hasActions={mayChange}>
         {saved.map((one) => (
           <tr key={one.id}>
             <td>
@@ -40,17 +41,15 @@ export function SavedQueries({ saved, onDone }: ListProperties) {
               {one.context && <div class="hint name">{JSON.stringify(one.context)}</div>}
             </td>
             <td class="time">
-              <Time time={one.createdAt} /> by {one.createdBy}
+              {words.terms.by(<Time time={one.createdAt} />, one.createdBy)}
             </td>
             {mayChange && (
               <td class="row-actions">
                 <ChangeButton needs={SAVE} class="quiet" onClick={() => setOpen({ edit: one })}>
-                  Edit
-                  <span class="sr"> {one.name}</span>
+                  {words.savedQueries.edit(one.name)}
                 </ChangeButton>
                 <ChangeButton needs={SAVE} class="quiet" onClick={() => setOpen({ remove: one })}>
-                  Delete
-                  <span class="sr"> {one.name}</span>
+                  {words.savedQueries.delete(one.name)}
                 </ChangeButton>
               </td>
             )}
@@ -58,9 +57,9 @@ export function SavedQueries({ saved, onDone }: ListProperties) {
         ))}
       </Table>
       {open && "edit" in open && (
-        <SaveQuery id={open.edit.id} fields={fieldsOf(open.edit)} onClose={close} onDone={(name) => onDone(`Changed ${name}.`)} />
+        <SaveQuery id={open.edit.id} fields={fieldsOf(open.edit)} onClose={close} onDone={(name) => onDone(words.savedQueries.changed(name))} />
       )}
-      {open && "remove" in open && <DeleteQuery saved={open.remove} onClose={close} onDone={(name) => onDone(`Deleted ${name}.`)} />}
+      {open && "remove" in open && <DeleteQuery saved={open.remove} onClose={close} onDone={(name) => onDone(words.savedQueries.deleted(name))} />}
     </section>
   );
 }
@@ -107,12 +106,12 @@ export function SaveQuery({ id, fields, onDone, onClose }: Properties) {
   }
 
   return (
-    <Confirm title={id === undefined ? "Save the query" : "Edit the saved query"} action="Save" isReady={isReady} onConfirm={save} onClose={onClose}>
-      {id === undefined && <p>All who use the console of this store can open it by its name.</p>}
-      {field("name", "Name", 100)}
-      {field("description", "What it is for (optional)", 2000)}
-      {field("q", "Query", 4096, true)}
-      {field("context", "Context for policies, a JSON object (optional)", 4096, true)}
+    <Confirm title={id === undefined ? words.savedQueries.saveTitle : words.savedQueries.editTitle} action={words.actions.save} isReady={isReady} onConfirm={save} onClose={onClose}>
+      {id === undefined && <p>{words.savedQueries.all}</p>}
+      {field("name", words.terms.name, 100)}
+      {field("description", words.savedQueries.description, 2000)}
+      {field("q", words.terms.query, 4096, true)}
+      {field("context", words.savedQueries.context, 4096, true)}
     </Confirm>
   );
 }
@@ -123,9 +122,9 @@ function DeleteQuery({ saved, onDone, onClose }: DialogProperties & { saved: Sav
     onDone(saved.name);
   }
   return (
-    <Confirm title="Delete the saved query?" action="Delete" isDangerous onConfirm={remove} onClose={onClose}>
+    <Confirm title={words.savedQueries.deleteTitle} action={words.actions.delete} isDangerous onConfirm={remove} onClose={onClose}>
       <p>
-        Nobody finds <span class="name">{saved.name}</span> any more. Links to it go on working: they contain the query.
+        {words.savedQueries.deleteAdvice(saved.name)}
       </p>
     </Confirm>
   );

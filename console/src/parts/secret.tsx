@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import * as words from "../words";
 
 interface Properties {
   what: string;
@@ -13,7 +14,7 @@ export function Secret({ what, text, onClose }: Properties) {
   return (
     <div class="notice" role="status">
       <p>
-        <b>{what}</b>, shown only this once:
+        {words.keys.shownOnce(what)}
       </p>
       <p>
         <code class="secret">{text}</code>
@@ -21,11 +22,11 @@ export function Secret({ what, text, onClose }: Properties) {
       <div class="actions">
         {navigator.clipboard !== undefined && (
           <button type="button" class="quiet" onClick={() => void copy()}>
-            {isCopied ? "Copied" : "Copy"}
+            {isCopied ? words.keys.copied : words.actions.copy}
           </button>
         )}
         <button type="button" class="quiet" onClick={onClose}>
-          I have stored it
+          {words.keys.isStored}
         </button>
       </div>
     </div>

@@ -4,6 +4,7 @@ import { findObstacle, read } from "../api";
 import { completeStore, type Store } from "../completion";
 import { useLoaded } from "../loading";
 import { go, route, store } from "../route";
+import * as words from "../words";
 import { CompletedField } from "./field";
 import { Icon } from "./icons";
 
@@ -21,11 +22,11 @@ export function StoreButton() {
       type="button"
       class="tool store"
       aria-expanded={isOpen.value}
-      title="Choose another store"
+      title={words.stores.chooseOther}
       onClick={() => (isOpen.value = !isOpen.value)}
     >
       <Icon name="store" />
-      <span class="sr">Store: </span>
+      <span class="sr">{words.stores.prefix} </span>
       <span class="store-name">{loaded.value?.name ?? store ?? DEFAULT}</span>
     </button>
   );
@@ -41,9 +42,9 @@ function OpenBar() {
   const [name, setName] = useState("");
   const present = useLoaded(readStore, []).value;
   return (
-    <section class="time-bar" aria-label="Store">
+    <section class="time-bar" aria-label={words.stores.title}>
       <p class="hint" role="status">
-        {present && `${present.name} holds ${count(present, "objects")} and ${count(present, "warrants")}.`}
+        {present && words.stores.holds(present.name, count(present, "objects"), count(present, "warrants"))}
       </p>
       <form
         class="time-tools"
@@ -53,19 +54,19 @@ function OpenBar() {
         }}
       >
         <CompletedField
-          label="Store"
+          label={words.stores.title}
           value={name}
-          placeholder="name of a store"
+          placeholder={words.stores.nameOf}
           complete={completeStore}
           onInput={setName}
           onChoose={openStore}
           isRequired
         />
         <button type="submit" class="quiet">
-          Open
+          {words.stores.open}
         </button>
         <button type="button" class="quiet" onClick={() => (isOpen.value = false)}>
-          Close
+          {words.actions.close}
         </button>
       </form>
     </section>
@@ -73,9 +74,7 @@ function OpenBar() {
 }
 
 function count({ usage, limits }: Store, what: "objects" | "warrants"): string {
-  const limit = limits[what];
-  const most = limit === undefined ? "" : ` of at most ${limit.toLocaleString()}`;
-  return `${usage[what].toLocaleString()} ${what}${most}`;
+  return words.stores.usage(usage[what], what, limits[what]);
 }
 
 function readStore(aborted: AbortSignal): Promise<Store> {

@@ -3,6 +3,7 @@ import { write } from "../api";
 import { describeEffects, hasExample, listChanges, proposalOf, writeWithPolicy, type Suggestion } from "../explanation";
 import { showCheck, showText } from "../openfga_names";
 import { asOf } from "../route";
+import * as words from "../words";
 import { Confirm } from "./confirm";
 import { Effect } from "./effect";
 import { ChangeButton, Obstacle } from "./permission";
@@ -41,20 +42,20 @@ export function SuggestionCard({ suggestion, check, isFirst, onDone, onContext }
     <div class="actions">
       {isWrite && !isPast && !isShown && (
         <button type="button" class="quiet" onClick={() => setShown(true)}>
-          What else would it change?
+          {words.suggestions.whatElse}
         </button>
       )}
       {hasExample(suggestion) && (
         <button type="button" class="quiet" onClick={() => onContext(suggestion.context.example ?? {})}>
-          Check with this context
+          {words.suggestions.useContext}
         </button>
       )}
       {isWrite && (
         <ChangeButton needs={WRITE} class={isFirst ? "primary" : "quiet"} onClick={() => setConfirming(true)}>
-          Make this change…
+          {words.suggestions.make}
         </ChangeButton>
       )}
-      {isWrite && isFirst && <Obstacle needs={WRITE}>, so it cannot make this change.</Obstacle>}
+      {isWrite && isFirst && <Obstacle needs={WRITE}>{words.suggestions.cannotMake}</Obstacle>}
     </div>
   );
   return (
@@ -64,11 +65,10 @@ export function SuggestionCard({ suggestion, check, isFirst, onDone, onContext }
           <ul class="changes">
             {changes.map((change) => (
               <li key={change.verb + change.what}>
-                <span class={`verb ${change.verb}`}>{change.verb}</span> <code>{change.what}</code>
+                <span class={`verb ${change.verb}`}>{words.verbs[change.verb]}</span> <code>{change.what}</code>
                 {change.inOpenFga && (
                   <span class="hint">
-                    {" "}
-                    in OpenFGA: <code>{change.inOpenFga}</code>
+                    {words.suggestions.inOpenFga(change.inOpenFga)}
                   </span>
                 )}
               </li>
@@ -82,21 +82,21 @@ export function SuggestionCard({ suggestion, check, isFirst, onDone, onContext }
       {isWrite && !isPast && isShown && <Effect proposal={proposal} suggestedFor={check} />}
       {isFirst && actions}
       {isConfirming && (
-        <Confirm title="Make this change?" action="Make the change" onConfirm={make} onClose={() => setConfirming(false)}>
+        <Confirm title={words.suggestions.title} action={words.suggestions.confirm} onConfirm={make} onClose={() => setConfirming(false)}>
           <ul class="changes">
             {proposal.delete.map((warrant) => (
               <li key={writeWithPolicy(warrant)}>
-                <span class="verb delete">delete</span> <code>{writeWithPolicy(warrant)}</code>
+                <span class="verb delete">{words.verbs.delete}</span> <code>{writeWithPolicy(warrant)}</code>
               </li>
             ))}
             {proposal.create.map((warrant) => (
               <li key={writeWithPolicy(warrant)}>
-                <span class="verb create">create</span> <code>{writeWithPolicy(warrant)}</code>
+                <span class="verb create">{words.verbs.create}</span> <code>{writeWithPolicy(warrant)}</code>
               </li>
             ))}
           </ul>
           <p>
-            It allows <code>{showCheck(check)}</code>.
+            {words.suggestions.allows(showCheck(check))}
           </p>
           <Effect proposal={proposal} suggestedFor={check} />
         </Confirm>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { ExportTable, type ReadLines } from "./export_table";
 import { Scroller } from "./scroller";
+import * as words from "../words";
 
 interface Properties {
   label: string;
@@ -30,7 +31,7 @@ export function Table({ label, headings, hasActions, readLines, children }: Prop
               ))}
               {hasActions && (
                 <th scope="col" class="actions-heading">
-                  <span class="sr">Actions</span>
+                  <span class="sr">{words.tables.actions}</span>
                 </th>
               )}
             </tr>

@@ -6,6 +6,7 @@ import { useLoaded } from "../loading";
 import { showTime } from "../names";
 import { adjust, asOf } from "../route";
 import { describeRevision, type Revision } from "../timeline";
+import * as words from "../words";
 import { Icon } from "./icons";
 
 const MOST_REVISIONS = 60;
@@ -22,12 +23,12 @@ export function TimeButton() {
       class={isPast ? "tool is-past" : "tool"}
       aria-expanded={isPast || isOpen.value}
       disabled={isPast}
-      title="Look back in time"
+      title={words.time.lookBack}
       onClick={() => (isOpen.value = !isOpen.value)}
     >
       <Icon name="history" />
-      <span class="label">{isPast ? "Past" : "Now"}</span>
-      <span class="sr">: look back in time</span>
+      <span class="label">{isPast ? words.time.past : words.time.now}</span>
+      <span class="sr">{words.time.suffix}</span>
     </button>
   );
 }
@@ -49,7 +50,7 @@ function OpenBar({ at }: { at: string | undefined }) {
   const point = points[shown];
   const last = points.length - 1; // it has the state of now
   const isNow = moved === undefined ? !at : moved >= last;
-  const said = isNow ? "now" : point ? `${showTime(point.createdAt)}, ${describeRevision(point)}` : sayTime(at ?? "");
+  const said = isNow ? words.time.nowSaid : point ? `${showTime(point.createdAt)}, ${describeRevision(point)}` : sayTime(at ?? "");
 
   useEffect(() => {
     if (moved === undefined) return undefined;
@@ -61,16 +62,16 @@ function OpenBar({ at }: { at: string | undefined }) {
   }, [moved]);
 
   return (
-    <section class={at ? "time-bar past" : "time-bar"} aria-label="Point in time">
+    <section class={at ? words.time.title : "time-bar"} aria-label={words.time.title}>
       <p class="time-said" role="status">
         <Icon name="history" />
         <span>
           {!isNow ? (
             <>
-              You are looking at the past: as of {said}. <span class="hint">Nothing can be changed here.</span>
+              {words.time.atPast(said)}
             </>
           ) : (
-            <>You are looking at now. Move the slider to look back.</>
+            <>{words.time.atNow}</>
           )}
         </span>
       </p>
@@ -78,11 +79,11 @@ function OpenBar({ at }: { at: string | undefined }) {
         {last > 0 && (
           <>
             <button type="button" class="quiet" disabled={shown <= 0} onClick={() => setMoved(shown - 1)}>
-              Earlier
+              {words.time.earlier}
             </button>
             <input
               type="range"
-              aria-label="Changes, from the oldest to now"
+              aria-label={words.time.slider}
               aria-valuetext={said}
               min={0}
               max={last}
@@ -90,20 +91,20 @@ function OpenBar({ at }: { at: string | undefined }) {
               onInput={(event) => setMoved(event.currentTarget.valueAsNumber)}
             />
             <button type="button" class="quiet" disabled={shown >= last} onClick={() => setMoved(shown + 1)}>
-              Later
+              {words.time.later}
             </button>
           </>
         )}
-        {obstacle && <span class="hint">{obstacle}, so there is no list of changes to choose from.</span>}
-        {loaded.fault && <span class="hint">The changes cannot be read: {loaded.fault.message}.</span>}
+        {obstacle && <span class="hint">{words.time.noList(obstacle)}</span>}
+        {loaded.fault && <span class="hint">{words.time.notRead(loaded.fault.message)}</span>}
         <TimeField key={at} />
         {at ? (
           <button type="button" class="quiet" onClick={() => moveTo(undefined)}>
-            Back to now
+            {words.time.backToNow}
           </button>
         ) : (
           <button type="button" class="quiet" onClick={() => (isOpen.value = false)}>
-            Close
+            {words.actions.close}
           </button>
         )}
       </div>
@@ -120,7 +121,7 @@ function TimeField() {
     <input
       type="datetime-local"
       step="1"
-      aria-label="Date and time to look at"
+      aria-label={words.time.field}
       onChange={(event) => {
         const { value } = event.currentTarget;
         if (value) moveTo(new Date(value).toISOString());
@@ -134,7 +135,7 @@ function moveTo(at: string | undefined): void {
 }
 
 function sayTime(at: string): string {
-  return at.includes(":") ? showTime(at) : "a revision in the history";
+  return at.includes(":") ? showTime(at) : words.time.aRevision;
 }
 
 /** Returns the place of the newest of these revisions that was reached by then: the last one for now, -1 if it was before

@@ -2,6 +2,7 @@ import { describePolicy, type Node, type Truth } from "../explanation";
 import { readCheck } from "../names";
 import { showDistinctRelation, showObject, showSubject, showText } from "../openfga_names";
 import { OPERATORS } from "../operators";
+import * as words from "../words";
 import { Mark, type Tone } from "./icons";
 import { WarrantWords } from "./names";
 
@@ -43,8 +44,8 @@ function Branch({ node, level }: { node: Node; level: number }) {
   );
 }
 
-const WORDS: Record<Tone, string> = { yes: "yes", no: "no", unknown: "unknown" };
-const PHRASE_OF_SELF = "the subject is the object itself";
+const WORDS: Record<Tone, string> = { yes: words.steps.yes, no: words.steps.no, unknown: words.terms.unknown };
+const PHRASE_OF_SELF = words.steps.isSelf;
 
 function toneOf(holds: Truth): Tone {
   if (holds === "unknown") return "unknown";
@@ -63,22 +64,21 @@ function StepText({ node }: { node: Node }) {
       <Mark tone={tone}>{WORDS[tone]}</Mark>{" "}
       {check ? (
         <span>
-          <span class="name">{showSubject(check.subject)}</span> <b>{showDistinctRelation(check.relation)}</b> on{" "}
-          <span class="name">{showObject(check)}</span>
+          {words.steps.check(showSubject(check.subject), showDistinctRelation(check.relation), showObject(check))}
         </span>
       ) : (
         <span class="rule">{showText(describeRule(node.rule) ?? node.check ?? "")}</span>
       )}
       {node.via && (
         <span class="via">
-          by <WarrantWords warrant={{ ...node.via, policy: undefined }} />
+          {words.steps.by(<WarrantWords warrant={{ ...node.via, policy: undefined }} />)}
         </span>
       )}
       {node.policy && <span class="via">{showText(describePolicy(node.policy))}</span>}
-      {node.outOfForce === "expired" && <span class="via">expired at {node.via?.expiresAt}</span>}
-      {node.outOfForce === "notStarted" && <span class="via">starts at {node.via?.startsAt}</span>}
-      {node.loop && <span class="via">depends on itself</span>}
-      {node.cut ? <span class="via">{node.cut} more not shown</span> : null}
+      {node.outOfForce === "expired" && <span class="via">{words.steps.expiredAt(node.via?.expiresAt)}</span>}
+      {node.outOfForce === "notStarted" && <span class="via">{words.steps.startsAt(node.via?.startsAt)}</span>}
+      {node.loop && <span class="via">{words.steps.isLoop}</span>}
+      {node.cut ? <span class="via">{words.steps.cut(node.cut)}</span> : null}
     </>
   );
 }

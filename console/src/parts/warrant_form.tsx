@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { Refused, write } from "../api";
 import { completeObject, completeRelation, completeSubject } from "../completion";
 import { keyOf, readObject, readSubject, writeWarrant, type Warrant } from "../names";
+import * as words from "../words";
 import { Confirm } from "./confirm";
 import { Effect } from "./effect";
 import { CompletedField } from "./field";
@@ -27,8 +28,8 @@ export function NewWarrant({ object = "", subject = "", onDone, onClose }: Prope
   function readWarrant(): Warrant {
     const named = readObject(given.object);
     const who = readSubject(given.subject);
-    if (!named) throw new Refused(400, "invalid", "The object must be written type:id, as in document:roadmap");
-    if (!who) throw new Refused(400, "invalid", "The subject must be written type:id or type:id#relation");
+    if (!named) throw new Refused(400, "invalid", words.warrants.notAnObject);
+    if (!who) throw new Refused(400, "invalid", words.warrants.notASubject);
     const warrant: Warrant = { ...named, relation: given.relation.trim(), subject: who };
     if (given.policy.trim()) warrant.policy = given.policy.trim();
     if (given.expires) warrant.expiresAt = new Date(given.expires).toISOString();
@@ -38,7 +39,7 @@ export function NewWarrant({ object = "", subject = "", onDone, onClose }: Prope
   async function create() {
     const warrant = readWarrant();
     await write("v2/warrants", { body: warrant });
-    onDone(`Created ${writeWarrant(warrant)}.`);
+    onDone(words.warrants.created(writeWarrant(warrant)));
   }
 
   function show() {
@@ -51,46 +52,46 @@ export function NewWarrant({ object = "", subject = "", onDone, onClose }: Prope
   }
 
   return (
-    <Confirm title="New warrant" action="Create" onConfirm={create} onClose={onClose}>
+    <Confirm title={words.warrants.create} action={words.actions.create} onConfirm={create} onClose={onClose}>
       <CompletedField
-        label="Subject"
-        placeholder="user:kim or group:eng#member"
+        label={words.terms.subject}
+        placeholder={words.warrants.exampleOfSubject}
         value={given.subject}
         complete={completeSubject}
         onInput={change("subject")}
         isRequired
       />
       <CompletedField
-        label="Relation"
-        placeholder="viewer"
+        label={words.terms.relation}
+        placeholder={words.examples.relation}
         value={given.relation}
         complete={completeAnyRelation}
         onInput={change("relation")}
         isRequired
       />
       <CompletedField
-        label="Object"
-        placeholder="document:roadmap"
+        label={words.terms.object}
+        placeholder={words.examples.object}
         value={given.object}
         complete={completeObject}
         onInput={change("object")}
         isRequired
       />
       <details>
-        <summary>Conditions</summary>
+        <summary>{words.warrants.conditions}</summary>
         <div class="field">
-          <label for="policy">Policy</label>
+          <label for="policy">{words.warrants.policy}</label>
           <input
             id="policy"
             type="text"
             class="code"
-            placeholder='network == "office"'
+            placeholder={words.examples.policy}
             value={given.policy}
             onInput={(event) => change("policy")(event.currentTarget.value)}
           />
         </div>
         <div class="field">
-          <label for="expires">Expires at</label>
+          <label for="expires">{words.terms.expiresAt}</label>
           <input
             id="expires"
             type="datetime-local"
@@ -103,7 +104,7 @@ export function NewWarrant({ object = "", subject = "", onDone, onClose }: Prope
         <Effect proposal={{ create: [preview], delete: [] }} />
       ) : (
         <button type="button" class="quiet" onClick={show} disabled={!given.object || !given.relation || !given.subject}>
-          What would it change?
+          {words.warrants.whatWouldChange}
         </button>
       )}
     </Confirm>
@@ -121,14 +122,14 @@ export function DeleteWarrant({ warrant, onDone, onClose }: DeletionProperties) 
 
   async function remove() {
     await write("v2/warrants", { method: "DELETE", body: key });
-    onDone(`Deleted ${writeWarrant(warrant)}.`);
+    onDone(words.warrants.deleted(writeWarrant(warrant)));
   }
 
   return (
-    <Confirm title="Delete this warrant?" action="Delete" isDangerous onConfirm={remove} onClose={onClose}>
+    <Confirm title={words.warrants.deleteTitle} action={words.actions.delete} isDangerous onConfirm={remove} onClose={onClose}>
       <ul class="changes">
         <li>
-          <span class="verb delete">delete</span> <code>{writeWarrant(warrant)}</code>
+          <span class="verb delete">{words.verbs.delete}</span> <code>{writeWarrant(warrant)}</code>
         </li>
       </ul>
       <Effect proposal={{ create: [], delete: [key] }} />

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { writeObject, writeWarrant, type Warrant } from "../names";
 import { showRelation, showText, showWarrant } from "../openfga_names";
 import { link } from "../route";
+import * as words from "../words";
 import { ObjectLink, SubjectLink } from "./names";
 import type { ReadLines } from "./export_table";
 import { ChangeButton } from "./permission";
@@ -20,8 +21,8 @@ export function WarrantTable({ warrants, onDone, readLines }: Properties) {
   return (
     <>
       <Table
-        label="Warrants"
-        headings={["Subject", "Relation", "Object", "Condition", "Created"]}
+        label={words.pages.warrants}
+        headings={[words.terms.subject, words.terms.relation, words.terms.object, words.terms.condition, words.terms.created]}
         hasActions
         readLines={readLines}
       >
@@ -49,11 +50,11 @@ export function WarrantTable({ warrants, onDone, readLines }: Properties) {
                     object: writeObject(warrant),
                   })}
                 >
-                  Why<span class="sr"> {showWarrant(warrant)}</span>
+                  {words.tables.why(showWarrant(warrant))}
                 </a>
               )}
               <ChangeButton needs={{ scope: "write" }} class="quiet" onClick={() => setDeleted(warrant)}>
-                Delete…<span class="sr"> {showWarrant(warrant)}</span>
+                {words.tables.delete(showWarrant(warrant))}
               </ChangeButton>
             </td>
           </tr>
@@ -70,12 +71,12 @@ function Conditions({ warrant }: { warrant: Warrant }) {
       {warrant.policy && <code>{showText(warrant.policy)}</code>}
       {warrant.startsAt && (
         <span class="hint">
-          from <Time time={warrant.startsAt} />{" "}
+          {words.tables.from(<Time time={warrant.startsAt} />)}
         </span>
       )}
       {warrant.expiresAt && (
         <span class="hint">
-          until <Time time={warrant.expiresAt} />
+          {words.tables.until(<Time time={warrant.expiresAt} />)}
         </span>
       )}
     </>

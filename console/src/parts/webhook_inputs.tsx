@@ -1,4 +1,5 @@
 import type { WebhookFields } from "../webhooks";
+import * as words from "../words";
 
 interface InputProperties {
   name: keyof WebhookFields;
@@ -8,16 +9,16 @@ interface InputProperties {
 }
 
 const ABOUT: InputProperties[] = [
-  { name: "url", label: "URL", placeholder: "https://receiver.example/changes" },
-  { name: "description", label: "Description" },
+  { name: "url", label: words.webhooks.url, placeholder: words.webhooks.exampleOfUrl },
+  { name: "description", label: words.webhooks.description },
 ];
 const FILTERS: InputProperties[] = [
-  { name: "objectType", label: "Object types", placeholder: "document, folder", hint: "Separate names by commas; none: all." },
-  { name: "relation", label: "Relations", placeholder: "viewer" },
-  { name: "subjectType", label: "Types of subjects", placeholder: "user" },
+  { name: "objectType", label: words.terms.objectTypes, placeholder: words.webhooks.exampleOfTypes, hint: words.webhooks.namesAdvice },
+  { name: "relation", label: words.terms.relations, placeholder: words.examples.relation },
+  { name: "subjectType", label: words.terms.subjectTypes, placeholder: words.examples.subjectType },
 ];
 const PATTERNS: InputProperties[] = [
-  { name: "of", label: "Access", placeholder: "document#viewer@user", hint: "Separate patterns by commas." },
+  { name: "of", label: words.terms.access, placeholder: words.examples.access, hint: words.webhooks.patternsAdvice },
 ];
 
 interface Properties {

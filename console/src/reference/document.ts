@@ -1,5 +1,7 @@
 /** Reads the OpenAPI document of the service, as far as the API reference shows it. */
 
+import * as words from "../words";
+
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -82,11 +84,11 @@ export function listGroups(document: ApiDocument): Group[] {
   const groups = new Map<string, Group>((document.tags ?? []).map((tag) => [tag.name, { ...tag, operations: [] }]));
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, described] of Object.entries(methods)) {
-      const name = described.tags?.[0] ?? "Other";
+      const name = described.tags?.[0] ?? words.reference.otherGroup;
       if (!groups.has(name)) groups.set(name, { name, description: "", operations: [] });
       const parameters = described.parameters.map((parameter) => parameter.name);
-      const words = [method, path, described.summary, name, ...parameters].join(" ").toLowerCase();
-      groups.get(name)?.operations.push({ ...described, method: method.toUpperCase(), path, group: name, words });
+      const searched = [method, path, described.summary, name, ...parameters].join(" ").toLowerCase();
+      groups.get(name)?.operations.push({ ...described, method: method.toUpperCase(), path, group: name, words: searched });
     }
   }
   return [...groups.values()].filter((group) => group.operations.length > 0);
@@ -110,13 +112,13 @@ export function listAlternatives(document: ApiDocument, schema: Schema): Schema[
 }
 
 const BOUNDS: [keyof Schema, string][] = [
-  ["minimum", "at least"],
-  ["maximum", "at most"],
-  ["minLength", "characters, at least"],
-  ["maxLength", "characters, at most"],
-  ["minItems", "elements, at least"],
-  ["maxItems", "elements, at most"],
-  ["maxProperties", "members, at most"],
+  ["minimum", words.reference.atLeast],
+  ["maximum", words.reference.atMost],
+  ["minLength", words.reference.charactersAtLeast],
+  ["maxLength", words.reference.charactersAtMost],
+  ["minItems", words.reference.elementsAtLeast],
+  ["maxItems", words.reference.elementsAtMost],
+  ["maxProperties", words.reference.membersAtMost],
 ];
 
 /** Returns the type of a schema in words: `string`, `array of object`, `integer or null`. */
@@ -124,24 +126,24 @@ export function describeType(document: ApiDocument, schema: Schema): string {
   const resolved = resolve(document, schema);
   if (resolved.anyOf ?? resolved.oneOf) {
     const texts = (resolved.anyOf ?? resolved.oneOf ?? []).map((option) => describeType(document, option));
-    return [...new Set(texts)].join(" or ");
+    return [...new Set(texts)].join(words.reference.or);
   }
-  if (resolved.enum) return resolved.enum.map((value) => JSON.stringify(value)).join(" or ");
+  if (resolved.enum) return resolved.enum.map((value) => JSON.stringify(value)).join(words.reference.or);
   if (resolved.const !== undefined) return JSON.stringify(resolved.const);
   if (resolved.type === "array") {
     const items = typeof resolved.items === "object" ? describeType(document, resolved.items) : "anything";
-    return `array of ${items}`;
+    return words.reference.arrayOf(items);
   }
-  if (Array.isArray(resolved.type)) return resolved.type.join(" or ");
+  if (Array.isArray(resolved.type)) return resolved.type.join(words.reference.or);
   return resolved.type ?? "anything";
 }
 
 /** Returns what a value must be besides its type, each a short text. */
 export function listBounds(schema: Schema): string[] {
-  const texts = BOUNDS.flatMap(([member, words]) => (schema[member] === undefined ? [] : [`${words} ${schema[member]}`]));
+  const texts = BOUNDS.flatMap(([member, bound]) => (schema[member] === undefined ? [] : [`${bound} ${schema[member]}`]));
   if (schema.format) texts.push(schema.format);
-  if (schema.pattern) texts.push(`pattern ${schema.pattern}`);
-  if (schema.default !== undefined && schema.default !== null) texts.push(`default ${JSON.stringify(schema.default)}`);
+  if (schema.pattern) texts.push(words.reference.pattern(schema.pattern));
+  if (schema.default !== undefined && schema.default !== null) texts.push(words.reference.default(JSON.stringify(schema.default)));
   return texts;
 }
 

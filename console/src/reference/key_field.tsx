@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Refused, key, send, signOut, storeKey } from "../api";
+import * as words from "../words";
 
 /** Takes the key that requests are sent with, unless the console has one in this tab. It goes to this service alone. */
 export function KeyField() {
@@ -8,9 +9,9 @@ export function KeyField() {
   if (key.value !== null) {
     return (
       <p class="actions">
-        <span>Requests are sent with the key of this tab.</span>
+        <span>{words.reference.hasKey}</span>
         <button type="button" class="quiet" onClick={() => signOut()}>
-          Discard the key
+          {words.reference.discardKey}
         </button>
       </p>
     );
@@ -23,7 +24,7 @@ export function KeyField() {
     } catch (error) {
       // A key without the scope of this request may have that of another one.
       if (!(error instanceof Refused) || error.status !== 403) {
-        setFault(error instanceof Refused ? `${error.message} ${error.advice}` : String(error));
+        setFault(error instanceof Refused ? words.reference.failure(error.message, error.advice) : String(error));
         return;
       }
     }
@@ -32,11 +33,11 @@ export function KeyField() {
   return (
     <form class="filters" onSubmit={submit}>
       <div class="field">
-        <label for="key">API key, to try requests</label>
+        <label for="key">{words.reference.key}</label>
         <input id="key" type="password" autocomplete="off" required value={given} onInput={(event) => setGiven(event.currentTarget.value)} />
       </div>
       <button type="submit" class="primary">
-        Use the key
+        {words.reference.useKey}
       </button>
       {fault && (
         <p class="notice fault" role="alert">

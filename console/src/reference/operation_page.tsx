@@ -1,5 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { key } from "../api";
+import * as words from "../words";
 import { type ApiDocument, type Operation, describeType, listBounds, resolve, sketchValue } from "./document";
 import { KeyField } from "./key_field";
 import { Prose } from "./prose";
@@ -35,13 +36,13 @@ export function OperationPage({ api, operation }: Props) {
           {operation.parameters.length > 0 && <Parameters api={api} operation={operation} />}
           {content && (
             <section class="card" aria-labelledby="body">
-              <h2 id="body">Body</h2>
+              <h2 id="body">{words.reference.body}</h2>
               <p class="hint">{describeType(api, content.schema)}</p>
               <SchemaView api={api} schema={content.schema} />
             </section>
           )}
           <section class="card" aria-labelledby="answers">
-            <h2 id="answers">Answers</h2>
+            <h2 id="answers">{words.reference.answers}</h2>
             <dl class="members">
               {Object.entries(operation.responses).map(([status, { description }]) => (
                 <>
@@ -52,7 +53,7 @@ export function OperationPage({ api, operation }: Props) {
             </dl>
             {answer && (
               <>
-                <h3>Members of the answer</h3>
+                <h3>{words.reference.members}</h3>
                 <SchemaView api={api} schema={answer.schema} />
               </>
             )}
@@ -67,16 +68,16 @@ export function OperationPage({ api, operation }: Props) {
 function Parameters({ api, operation }: Props) {
   return (
     <section class="card" aria-labelledby="parameters">
-      <h2 id="parameters">Parameters</h2>
+      <h2 id="parameters">{words.reference.parameters}</h2>
       <dl class="members">
         {operation.parameters.map((parameter) => (
           <>
             <dt key={parameter.name}>
-              <code>{parameter.name}</code> {parameter.required && <span class="bound">required</span>}
+              <code>{parameter.name}</code> {parameter.required && <span class="bound">{words.reference.required}</span>}
             </dt>
             <dd>
               <span>
-                {describeType(api, parameter.schema)}, in the {parameter.in === "header" ? "headers" : parameter.in}
+                {words.reference.parameter(describeType(api, parameter.schema), parameter.in === "header" ? "headers" : parameter.in)}
               </span>
               {listBounds(resolve(api, parameter.schema)).map((text) => (
                 <span key={text} class="bound">{text}</span>
@@ -106,7 +107,7 @@ function Attempt({ api, operation }: Props) {
     try {
       setShown(await sendDraft(operation, draft, key.value ?? ""));
     } catch {
-      setShown("The service did not answer. Check that it is running and that you can reach it, then try again.");
+      setShown(words.reference.failure(words.refusals.noAnswer, words.refusals.checkService));
     }
     setSending(false);
   };
@@ -114,7 +115,7 @@ function Attempt({ api, operation }: Props) {
   return (
     <div class="attempt">
       <section class="card" aria-labelledby="try">
-        <h2 id="try">Try it</h2>
+        <h2 id="try">{words.reference.tryIt}</h2>
         <KeyField />
         <form onSubmit={submit}>
           {operation.parameters.map(({ name, required, schema }) => (
@@ -132,7 +133,7 @@ function Attempt({ api, operation }: Props) {
           ))}
           {operation.requestBody && (
             <div class="field">
-              <label for="draft">Body</label>
+              <label for="draft">{words.reference.body}</label>
               <textarea
                 id="draft"
                 class="code"
@@ -145,9 +146,9 @@ function Attempt({ api, operation }: Props) {
           )}
           <div class="actions">
             <button type="submit" class="primary" disabled={key.value === null || missing.length > 0 || isSending}>
-              Send
+              {words.reference.send}
             </button>
-            {key.value === null && <span class="hint">Give a key first.</span>}
+            {key.value === null && <span class="hint">{words.reference.noKey}</span>}
           </div>
         </form>
         <div aria-live="polite">{shown !== undefined && <Result shown={shown} />}</div>
@@ -163,12 +164,12 @@ function Result({ shown }: { shown: Shown | string }) {
     <div class="answered">
       <p>
         <span class={`mark ${shown.status < 400 ? "yes" : "no"}`}>{shown.status}</span>{" "}
-        <span class="hint">in {Math.round(shown.milliseconds)} ms</span>
+        <span class="hint">{words.reference.duration(Math.round(shown.milliseconds))}</span>
       </p>
       {shown.headers.map(([name, value]) => (
         <p key={name} class="hint name">{name}: {value}</p>
       ))}
-      {shown.text && <pre tabIndex={0} aria-label="Answer">{shown.text}</pre>}
+      {shown.text && <pre tabIndex={0} aria-label={words.reference.answer}>{shown.text}</pre>}
     </div>
   );
 }
@@ -177,9 +178,9 @@ function Snippets({ snippets, target }: { snippets: Record<string, string>; targ
   const [language, setLanguage] = useState("curl");
   return (
     <section class="card" aria-labelledby="snippets">
-      <h2 id="snippets">The same request elsewhere</h2>
+      <h2 id="snippets">{words.reference.elsewhere}</h2>
       <div class="field">
-        <label for="language">Language</label>
+        <label for="language">{words.reference.language}</label>
         <select id="language" value={language} onChange={(event) => setLanguage(event.currentTarget.value)}>
           {Object.keys(snippets).map((name) => (
             <option key={name}>{name}</option>

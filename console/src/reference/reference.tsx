@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { changeTheme, theme } from "../theme";
 import { Icon } from "../parts/icons";
+import * as words from "../words";
 import { type ApiDocument, type Group, type Operation, listGroups } from "./document";
 import { KeyField } from "./key_field";
 import { OperationPage } from "./operation_page";
@@ -23,21 +24,21 @@ export function Reference({ document: api }: { document: ApiDocument }) {
   const isFirst = useRef(true);
   const operation = groups.flatMap((group) => group.operations).find((each) => each.operationId === fragment);
   useEffect(() => {
-    document.title = `${operation?.summary ?? "API"} · Magistrate`;
+    document.title = `${operation?.summary ?? words.reference.shortTitle} · Magistrate`;
     if (!isFirst.current) {
       scrollTo(0, 0);
       main.current?.focus();
     }
     isFirst.current = false;
   }, [operation]);
-  const colours = { system: "System", light: "Light", dark: "Dark" }[theme.value];
+  const colours = { system: words.shell.system, light: words.shell.light, dark: words.shell.dark }[theme.value];
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => {
         event.preventDefault(); // the fragment is the operation
         main.current?.focus();
       }}>
-        Skip to the content
+        {words.shell.skip}
       </a>
       <header>
         <a class="brand" href="#">
@@ -45,11 +46,11 @@ export function Reference({ document: api }: { document: ApiDocument }) {
             <rect width="32" height="32" rx="8" />
             <path d="M8 23V10l8 7 8-7v13" />
           </svg>
-          <span>Magistrate API</span>
+          <span>{words.reference.title}</span>
         </a>
         <div class="tools">
-          <a class="tool" href="console">Console</a>
-          <button type="button" class="tool" onClick={changeTheme} title="Change the colours" aria-label={`Colours: ${colours}`}>
+          <a class="tool" href="console">{words.reference.console}</a>
+          <button type="button" class="tool" onClick={changeTheme} title={words.shell.changeColours} aria-label={words.shell.colours(colours)}>
             <Icon name="theme" />
           </button>
         </div>
@@ -70,23 +71,23 @@ export function Reference({ document: api }: { document: ApiDocument }) {
 
 function Contents({ groups, current }: { groups: Group[]; current?: Operation }) {
   const [sought, setSought] = useState("");
-  const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
+  const searched = sought.toLowerCase().split(/\s+/).filter(Boolean);
   const found = groups.map((group) => ({
     ...group,
-    operations: group.operations.filter((operation) => words.every((word) => operation.words.includes(word))),
+    operations: group.operations.filter((operation) => searched.every((word) => operation.words.includes(word))),
   }));
   const count = found.reduce((sum, group) => sum + group.operations.length, 0);
   return (
-    <nav class="contents" aria-label="Requests">
+    <nav class="contents" aria-label={words.reference.requests}>
       <div class="field">
-        <label for="search">Search requests</label>
+        <label for="search">{words.reference.search}</label>
         <input id="search" type="search" value={sought} onInput={(event) => setSought(event.currentTarget.value)} />
       </div>
-      <p class="hint" role="status">{words.length ? `${count} found` : `${count} requests`}</p>
+      <p class="hint" role="status">{searched.length ? words.reference.results(count) : words.reference.all(count)}</p>
       {found.map(
         (group) =>
           group.operations.length > 0 && (
-            <details key={group.name} open={words.length > 0 || group.name === (current?.group ?? groups[0]?.name)}>
+            <details key={group.name} open={searched.length > 0 || group.name === (current?.group ?? groups[0]?.name)}>
               <summary>
                 {group.name} <span class="hint">{group.operations.length}</span>
               </summary>
@@ -116,12 +117,10 @@ function Overview({ api, groups, isUnknown }: { api: ApiDocument; groups: Group[
       <h1>
         {api.info.title} {api.info.version}
       </h1>
-      {isUnknown && <p class="notice">There is no such request. Choose one of the list.</p>}
+      {isUnknown && <p class="notice">{words.reference.noRequest}</p>}
       <p class="lead">{api.info.description}</p>
       <p>
-        Every request carries <code>Authorization: ApiKey &lt;key&gt;</code>, with a key that has the scope of the request; a
-        check may carry <code>Authorization: Bearer &lt;token&gt;</code> of a user instead. The same description for machines:{" "}
-        <a href="openapi.json">openapi.json</a>.
+        {words.reference.purpose}
       </p>
       <KeyField />
       <ul class="groups">
@@ -130,7 +129,7 @@ function Overview({ api, groups, isUnknown }: { api: ApiDocument; groups: Group[
             <h2>{group.name}</h2>
             <p>{group.description}</p>
             <p>
-              <a href={`#${group.operations[0]?.operationId ?? ""}`}>{group.operations.length} requests</a>
+              <a href={`#${group.operations[0]?.operationId ?? ""}`}>{words.reference.all(group.operations.length)}</a>
             </p>
           </li>
         ))}

@@ -1,5 +1,6 @@
 import { type ApiDocument, type Schema, describeType, listAlternatives, listBounds, nameOf, resolve } from "./document";
 import { Prose } from "./prose";
+import * as words from "../words";
 
 interface Props {
   api: ApiDocument;
@@ -14,7 +15,7 @@ const DEEPEST = 12;
 export function SchemaView({ api, schema, around = [] }: Props) {
   const name = nameOf(schema);
   if ((name !== undefined && around.includes(name)) || around.length > DEEPEST) {
-    return <p class="hint">the same members again</p>;
+    return <p class="hint">{words.reference.sameMembers}</p>;
   }
   const within = name === undefined ? around : [...around, name];
   const resolved = resolve(api, schema);
@@ -24,7 +25,7 @@ export function SchemaView({ api, schema, around = [] }: Props) {
       <ul class="alternatives">
         {alternatives.map((option, index) => (
           <li key={index}>
-            <span class="hint">{index ? "or" : "either"} {describeType(api, option)}</span>
+            <span class="hint">{words.reference.alternative(describeType(api, option), index === 0)}</span>
             <SchemaView api={api} schema={option} around={within} />
           </li>
         ))}
@@ -39,7 +40,7 @@ export function SchemaView({ api, schema, around = [] }: Props) {
   if (members.length === 0 && typeof others === "object") {
     return (
       <dl class="members">
-        <dt><i>any name</i></dt>
+        <dt><i>{words.reference.anyName}</i></dt>
         <dd>
           {describeType(api, others)}
           <Inner api={api} schema={others} around={within} />
@@ -63,7 +64,7 @@ function Member({ api, name, schema, isRequired, around = [] }: Props & { name: 
   return (
     <>
       <dt>
-        <code>{name}</code> {isRequired && <span class="bound">required</span>}
+        <code>{name}</code> {isRequired && <span class="bound">{words.reference.required}</span>}
       </dt>
       <dd>
         <span>{describeType(api, schema)}</span>
@@ -82,7 +83,7 @@ function Inner({ api, schema, around = [] }: Props) {
   if (!hasMembers(api, schema, around)) return null;
   return (
     <details open={around.length < 2}>
-      <summary>Members</summary>
+      <summary>{words.reference.membersOf}</summary>
       <SchemaView api={api} schema={schema} around={around} />
     </details>
   );

@@ -1,6 +1,7 @@
 /** Finds what a half-written line of a test file may become: its members, and the names of the model. */
 
 import type { Proposed } from "../model/suggestions";
+import * as words from "../words";
 
 const MEMBERS: Record<string, string[]> = {
   "": ["model", "now", "setup", "tests"],
@@ -48,7 +49,7 @@ function listNames(before: string, names: Names): Proposed[] {
   const [object = "", relation] = written.split("#", 2);
   const type = object.split(":", 1)[0] ?? "";
   if (relation !== undefined) {
-    return names.listRelations(type).map((name) => ({ label: name, kind: "relation", detail: `of ${type}` }));
+    return names.listRelations(type).map((name) => ({ label: name, kind: "relation", detail: words.completions.of(type) }));
   }
   return object.includes(":") ? [] : names.types.map((name) => ({ label: name, kind: "type" }));
 }

@@ -8,6 +8,7 @@ import type { ModelFault } from "../model/faults";
 import { readOutline } from "../model/outline";
 import { testFile } from "../pinned";
 import { listRelations, listTypes } from "../schema";
+import * as words from "../words";
 import { completeTests, type Names } from "./suggestions";
 import { testLanguage } from "./yaml";
 
@@ -17,7 +18,7 @@ const KINDS = { keyword: "keyword", type: "type", relation: "property", policy: 
 const MODEL = /^model:\s*[|>].*\n((?:[ \t].*\n|\s*\n)*)/m;
 /** Sets how long Tab leaves the editor after Escape, unless another key is pressed: there is no hurry. */
 const LEAVING_MS = 3_600_000;
-const HOW_TO_LEAVE = "Tab indents lines; press Escape and then Tab to leave the editor.";
+const HOW_TO_LEAVE = words.tests.tabIndents;
 
 /** Tab indents, but Escape gives it back, so that the keyboard is not caught in the editor. */
 const KEYS = [
@@ -55,7 +56,7 @@ export function TestsEditor({ text, faults, failures, onText, onReady }: Propert
     const made = makeCodeEditor({
       parent: parent.current,
       text,
-      label: "Test file",
+      label: words.tests.file,
       language: testLanguage,
       indent: "  ",
       complete,
