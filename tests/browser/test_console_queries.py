@@ -206,6 +206,7 @@ async def test_a_saved_query_is_renamed_and_deleted_after_a_confirmation(console
     await expect(console.row("first")).to_have_count(0)
 
     await page.get_by_role("button", name="Delete zero").click()
+    await expect(console.dialog).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(console.dialog).to_have_count(0)
     assert [row["name"] for row in list_saved(service)] == ["second", "zero"]
