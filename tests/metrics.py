@@ -20,10 +20,12 @@ def read_metrics(client: Client) -> list[Reading]:
     return [reading for reading in _read_all(client) if "le" not in reading.labels]
 
 
-def _read_all(client: Client) -> Iterator[Reading]:
+def _read_all(client: Client, name: str = "") -> Iterator[Reading]:
+    """Reads only samples whose names begin so, as reading all takes 50 ms."""
     answer = client.get("/metrics")
     answer.raise_for_status()
-    for family in text_string_to_metric_families(answer.text):
+    lines = [line for line in answer.text.splitlines(keepends=True) if line.startswith(name)]
+    for family in text_string_to_metric_families("".join(lines)):
         for sample in family.samples:
             yield Reading(sample.name, sample.labels, sample.value)
 
@@ -32,7 +34,7 @@ def sum_metric(client: Client, name: str, **labels: str) -> float:
     """The sum of the samples with this name and these labels, of which there must be any."""
     found = [
         reading.value
-        for reading in read_metrics(client)
-        if reading.name == name and labels.items() <= reading.labels.items()
+        for reading in _read_all(client, name)
+        if reading.name == name and "le" not in reading.labels and labels.items() <= reading.labels.items()
     ]
     return sum(found) if found else math.nan

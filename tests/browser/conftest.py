@@ -15,6 +15,7 @@ from tests.browser import node_tools
 from tests.browser.chromium import MISSING, find_chromium, fresh_page, running_browser
 from tests.browser.console_pages import Console
 from tests.browser.console_places import load_example
+from tests.built_folders import build_once
 from tests.conftest import POSTGRES_AT_NIGHT, new_database_url
 from tests.running import Client, running_service, settings_for
 
@@ -59,7 +60,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for program in node_tools.PROGRAMS:
         if shutil.which(program) is None:
             pytest.skip(node_tools.MISSING.format(program))
-    return node_tools.install_tools(tmp_path_factory.mktemp("tools"))
+    return build_once(tmp_path_factory, "tools", node_tools.install_tools) / "console"
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.built_folders import build_once
 from tests.clients.typescript_package import MISSING, PROGRAMS, build_package
 from tests.conftest import POSTGRES_AT_NIGHT, new_database_url
 from tests.running import Client, running_service, settings_for
@@ -22,13 +23,15 @@ def node_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for program in ("node", "npm"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed; the Node libraries need node 18.17 or newer, and npm")
-    folder = tmp_path_factory.mktemp("node")
+    return build_once(tmp_path_factory, "node", install_libraries)
+
+
+def install_libraries(folder: Path) -> None:
     for name in ("package.json", "package-lock.json"):
         shutil.copy(SOURCES / name, folder)
     command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
     installed = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=DEADLINE_SECONDS)
     assert installed.returncode == 0, installed.stderr
-    return folder
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +40,7 @@ def typescript_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for program in PROGRAMS:
         if shutil.which(program) is None:
             pytest.skip(MISSING.format(program))
-    return build_package(tmp_path_factory.mktemp("clients"))
+    return build_once(tmp_path_factory, "clients", build_package) / "typescript"
 
 
 @pytest.fixture(scope="module", params=POSTGRES_AT_NIGHT)
