@@ -2,7 +2,9 @@
 
 import { writeObject, writeSubject, type Warrant, writeWarrant } from "./names";
 import type { StoredObject } from "./completion";
+import type { Key } from "./keys";
 import type { QueryRow } from "./query_row";
+import { describeFilter, type Webhook } from "./webhooks";
 
 /** Has the cells of a table, as texts: its headings first. */
 export type Lines = string[][];
@@ -45,6 +47,33 @@ export function writeWarrantLines(warrants: Warrant[]): Lines {
     warrant.createdAt ?? "",
   ]);
   return [["subject", "relation", "object", "policy", "from", "until", "created"], ...lines];
+}
+
+export function writeKeyLines(keys: Key[]): Lines {
+  const lines = keys.map((key) => [
+    key.name,
+    key.prefix,
+    key.scopes.join(", "),
+    key.objectTypes?.join(", ") ?? "",
+    key.createdAt,
+    key.createdBy,
+    key.lastUsedAt ?? "",
+    key.expiresAt ?? "",
+  ]);
+  return [["name", "prefix", "scopes", "types", "created", "creator", "used", "expires"], ...lines];
+}
+
+export function writeWebhookLines(webhooks: Webhook[]): Lines {
+  const lines = webhooks.map((webhook) => [
+    webhook.url,
+    webhook.description ?? "",
+    describeFilter(webhook),
+    webhook.state,
+    webhook.reason ?? "",
+    webhook.createdAt,
+    webhook.createdBy,
+  ]);
+  return [["url", "description", "changes", "state", "reason", "created", "creator"], ...lines];
 }
 
 /** Returns what a table shows, without its buttons: a time exactly, a cell with `data-text` as that says. */

@@ -20,6 +20,13 @@ export interface Page<T> {
   prevCursor?: string;
 }
 
+/** Names a page of a list. */
+export interface PageQuery {
+  limit: number;
+  nextCursor?: string;
+  prevCursor?: string;
+}
+
 const MOST_TYPES = 1000;
 
 export const objectTypes = signal<ObjectType[] | undefined>(undefined);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readAllPages } from "../src/all_pages";
-import { toCsv, writeQueryLines, writeWarrantLines } from "../src/export";
+import { toCsv, writeKeyLines, writeQueryLines, writeWarrantLines, writeWebhookLines } from "../src/export";
 import { readCheck } from "../src/names";
 
 test("a cell that a spreadsheet could take for a formula begins with an apostrophe", () => {
@@ -29,6 +29,23 @@ test("warrants and rows of queries are written with their usersets and condition
     "",
   ]);
   expect(writeQueryLines([row])[1]?.slice(0, 3)).toEqual(["team", "eng#member", "viewer"]);
+});
+
+test("keys and webhooks are written with what their tables say", () => {
+  const made = { createdAt: "2030-01-01T00:00:00Z", createdBy: "ann" };
+  const key = { id: "1", name: "billing", prefix: "wk_1", scopes: ["check", "query"], ...made };
+  const webhook = { id: "2", url: "https://a.example", enabled: true, state: "gone", token: "3", ...made } as const;
+
+  expect(writeKeyLines([key])[1]).toEqual(["billing", "wk_1", "check, query", "", made.createdAt, "ann", "", ""]);
+  expect(writeWebhookLines([{ ...webhook, objectType: ["document"] }])[1]).toEqual([
+    "https://a.example",
+    "",
+    "type document",
+    "gone",
+    "",
+    made.createdAt,
+    "ann",
+  ]);
 });
 
 test("pages are read until an export has its most rows", async () => {

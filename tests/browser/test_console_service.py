@@ -21,6 +21,20 @@ async def console(page: Page, stored: Client) -> Console:
     return Console(page, str(stored.base_url).rstrip("/"))
 
 
+async def test_an_export_of_keys_has_all_pages(console: Console, stored: Client, tmp_path: Path) -> None:
+    issued = [stored.post("/v2/keys", json={"name": f"many-{number}", "scopes": ["check"]}) for number in range(51)]
+    await console.start("service")
+    await expect(console.page.get_by_role("button", name="Next")).to_be_visible()
+
+    await console.save_csv("Keys", tmp_path / "keys.csv")
+
+    lines = (tmp_path / "keys.csv").read_text().splitlines()
+    assert lines[0] == "name,prefix,scopes,types,created,creator,used,expires"
+    assert sum(line.startswith("many-") for line in lines) == len(issued)
+    for key in issued:
+        stored.delete(f"/v2/keys/{key.json()['id']}").raise_for_status()
+
+
 async def test_keys_are_created_replaced_and_revoked(console: Console, stored: Client) -> None:
     keys = KeysPage(console)
     await console.start("service")

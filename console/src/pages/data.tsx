@@ -22,17 +22,11 @@ import { NewObject } from "../parts/object_dialogs";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
 import { adjust, asOf, go, link, route } from "../route";
-import { listTypes, objectTypes, type Page } from "../schema";
+import { listTypes, objectTypes, type Page, type PageQuery } from "../schema";
 import * as words from "../words";
 
 const PAGE_SIZE = 50;
 const WRITE = { scope: "write" } as const;
-/** Names a page of a list. */
-interface PageQuery {
-  limit: number;
-  nextCursor?: string;
-  prevCursor?: string;
-}
 
 const FIRST_PAGE = { next: undefined, prev: undefined };
 

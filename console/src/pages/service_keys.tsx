@@ -1,7 +1,11 @@
 import { useState } from "preact/hooks";
+import { readAllPages } from "../all_pages";
 import { read, Refused, write } from "../api";
+import { writeKeyLines } from "../export";
+import type { IssuedKey, Key } from "../keys";
 import { useLoaded } from "../loading";
 import { Confirm } from "../parts/confirm";
+import type { ReadLines } from "../parts/export_table";
 import { Icon } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
@@ -9,48 +13,37 @@ import { Secret } from "../parts/secret";
 import { Table } from "../parts/table";
 import { Time } from "../parts/time";
 import { link, route, store } from "../route";
-import { listTypes, type Page } from "../schema";
+import { listTypes, type Page, type PageQuery } from "../schema";
 import { SCOPES } from "../scopes";
 import * as words from "../words";
 
 const PAGE_SIZE = 50;
 
-interface Key {
-  id: string;
-  name: string;
-  prefix: string;
-  scopes: string[];
-  objectTypes?: string[];
-  createdAt: string;
-  createdBy: string;
-  lastUsedAt?: string;
-  expiresAt?: string;
-  previousUntil?: string;
-}
-
-interface Issued extends Key {
-  key: string;
-}
-
 /** Represents the dialog that is open. */
 type Open = "create" | { revoke: Key } | { rotate: Key } | undefined;
+
+function readPage(query: PageQuery, signal: AbortSignal): Promise<Page<Key>> {
+  return read<Page<Key>>("v2/keys", { query: { ...query }, signal });
+}
+
+const readLines: ReadLines = async (signal) => {
+  const { rows, isCut } = await readAllPages((page) => readPage(page, signal));
+  return { lines: writeKeyLines(rows), isCut };
+};
 
 export function Keys() {
   const { next, prev } = route.value.parameters;
   const [turn, setTurn] = useState(0);
   const [open, setOpen] = useState<Open>();
-  const [issued, setIssued] = useState<Issued>();
+  const [issued, setIssuedKey] = useState<IssuedKey>();
   const [done, setDone] = useState("");
   const loaded = useLoaded(
-    (signal) => {
-      const query = { limit: PAGE_SIZE, nextCursor: next, prevCursor: prev };
-      return read<Page<Key>>("v2/keys", { query, signal });
-    },
+    (signal) => readPage({ limit: PAGE_SIZE, nextCursor: next, prevCursor: prev }, signal),
     [next, prev, turn],
   );
   const close = () => setOpen(undefined);
-  function finish(message: string, key?: Issued) {
-    setIssued(key);
+  function finish(message: string, key?: IssuedKey) {
+    setIssuedKey(key);
     setDone(message);
     setTurn((count) => count + 1);
   }
@@ -67,7 +60,7 @@ export function Keys() {
       <p class="hint">
         {words.keys.belong(store, link("service", { show: "own" }))}
       </p>
-      {issued && <Secret what={words.keys.secretOf(issued.name)} text={issued.key} onClose={() => setIssued(undefined)} />}
+      {issued && <Secret what={words.keys.secretOf(issued.name)} text={issued.key} onClose={() => setIssuedKey(undefined)} />}
       {done && !issued && (
         <Notice>
           <p>{done}</p>
@@ -96,6 +89,7 @@ function KeyTable({ keys, onOpen }: { keys: Key[]; onOpen: (open: Open) => void 
       label={words.pages.keys}
       headings={[words.terms.name, words.keys.beginsWith, words.keys.scopes, words.terms.objectTypes, words.terms.created, words.keys.lastUsed, words.keys.expires]}
       hasActions
+      readLines={readLines}
     >
       {keys.map((one) => (
         <tr key={one.id}>
@@ -103,7 +97,7 @@ function KeyTable({ keys, onOpen }: { keys: Key[]; onOpen: (open: Open) => void 
           <td>
             <code>{one.prefix}…</code>
           </td>
-          <td data-text={one.scopes.join(", ")}>
+          <td>
             <details class="meaning">
               <summary>{one.scopes.join(", ")}</summary>
               <ul>
@@ -136,7 +130,7 @@ function KeyTable({ keys, onOpen }: { keys: Key[]; onOpen: (open: Open) => void 
 }
 
 interface DialogProperties {
-  onDone: (message: string, key?: Issued) => void;
+  onDone: (message: string, key?: IssuedKey) => void;
   onClose: () => void;
 }
 
@@ -154,7 +148,7 @@ function CreateKey({ onDone, onClose }: DialogProperties) {
       ...(types.length > 0 ? { objectTypes: types } : {}),
       ...(expires ? { expiresAt: new Date(expires).toISOString() } : {}),
     };
-    const issued = await write<Issued>("v2/keys", { body });
+    const issued = await write<IssuedKey>("v2/keys", { body });
     onDone(words.keys.created(issued.name), issued);
   }
 
@@ -235,7 +229,7 @@ function RotateKey({ of, onDone, onClose }: DialogProperties & { of: Key }) {
   const [grace, setGrace] = useState("3600");
   async function rotate() {
     const body = { graceSeconds: Number(grace) };
-    const issued = await write<Issued>(`v2/keys/${encodeURIComponent(of.id)}/rotate`, { body });
+    const issued = await write<IssuedKey>(`v2/keys/${encodeURIComponent(of.id)}/rotate`, { body });
     onDone(words.keys.rotated(of.name), issued);
   }
   return (

@@ -1,7 +1,10 @@
 import { useState } from "preact/hooks";
+import { readAllPages } from "../all_pages";
 import { read, write } from "../api";
+import { writeWebhookLines } from "../export";
 import { useLoaded } from "../loading";
 import { Confirm } from "../parts/confirm";
+import type { ReadLines } from "../parts/export_table";
 import { Icon } from "../parts/icons";
 import { Busy, Empty, Fault } from "../parts/notice";
 import { Pager } from "../parts/pager";
@@ -12,7 +15,7 @@ import { Time } from "../parts/time";
 import { WebhookInputs } from "../parts/webhook_inputs";
 import { WebhookState } from "../parts/webhook_state";
 import { go, link, route } from "../route";
-import type { Page } from "../schema";
+import type { Page, PageQuery } from "../schema";
 import { bodyOf, describeFilter, fieldsOf, type IssuedWebhook, type Webhook } from "../webhooks";
 import * as words from "../words";
 import { WebhookDetails } from "./webhook_details";
@@ -36,11 +39,20 @@ interface ListProperties {
   onIssue: (issued: IssuedWebhook) => void;
 }
 
+function readPage(query: PageQuery, signal: AbortSignal): Promise<Page<Webhook>> {
+  return read<Page<Webhook>>("v2/webhooks", { query: { ...query }, signal });
+}
+
+const readLines: ReadLines = async (signal) => {
+  const { rows, isCut } = await readAllPages((page) => readPage(page, signal));
+  return { lines: writeWebhookLines(rows), isCut };
+};
+
 function WebhookList({ onIssue }: ListProperties) {
   const { next, prev } = route.value.parameters;
   const [isCreating, setCreating] = useState(false);
   const loaded = useLoaded(
-    (signal) => read<Page<Webhook>>("v2/webhooks", { query: { limit: PAGE_SIZE, nextCursor: next, prevCursor: prev }, signal }),
+    (signal) => readPage({ limit: PAGE_SIZE, nextCursor: next, prevCursor: prev }, signal),
     [next, prev],
   );
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
@@ -70,7 +82,7 @@ function WebhookList({ onIssue }: ListProperties) {
 
 function WebhookTable({ webhooks }: { webhooks: Webhook[] }) {
   return (
-    <Table label={words.pages.webhooks} headings={[words.webhooks.url, words.webhooks.gets, words.terms.state, words.terms.created]}>
+    <Table label={words.pages.webhooks} headings={[words.webhooks.url, words.webhooks.gets, words.terms.state, words.terms.created]} readLines={readLines}>
       {webhooks.map((webhook) => (
         <tr key={webhook.id}>
           <td>
