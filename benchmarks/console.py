@@ -41,9 +41,14 @@ PAGES: Mapping[str, tuple[str, Mapping[str, str], str]] = {
     "a subject": ("object", {"name": CHECK["subject"]}, "tbody tr, .empty"),
     "Queries": ("queries", {"q": f"select document where {CHECK['subject']} is *"}, "tbody tr, .empty"),
     "History": ("history", {}, ".timeline li"),
+    "Live": ("live", {}, ".mark.yes"),
     "Model": ("model", {}, ".graph .type-box"),
     "Tests": ("tests", {}, ".empty"),
     "Service, keys": ("service", {}, ".empty"),
+    "Service, your key": ("service", {"show": "own"}, "tbody tr"),
+    "Service, sessions": ("service", {"show": "sessions"}, "form"),
+    "Service, webhooks": ("service", {"show": "webhooks"}, ".empty"),
+    "Service, integrations": ("service", {"show": "integrations"}, "[aria-label=OpenFGA] .mark"),
     "Service, metrics": ("service", {"show": "metrics"}, ".figure"),
 }
 """Says by the name of a page where it is, and what is useful on it: an element that it shows once it has an answer."""
