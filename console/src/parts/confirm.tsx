@@ -15,6 +15,9 @@ interface Properties {
   onClose: () => void;
 }
 
+/** A title of more characters has smaller ones: it is about a long id. */
+const MOST_OF_TITLE = 120;
+
 /** Keeps a dialog from being confirmed until the function that it returns is called. */
 type Hold = () => () => void;
 const Held = createContext<Hold>(() => () => undefined);
@@ -59,7 +62,9 @@ export function Confirm({ title, action, isDangerous, isReady = true, children, 
   return (
     <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
       <form onSubmit={confirm} onInput={() => setFault(undefined)}>
-        <h2 id={id}>{title}</h2>
+        <h2 id={id} class={title.length > MOST_OF_TITLE ? "long" : undefined}>
+          {title}
+        </h2>
         <Held.Provider value={hold.current}>{children}</Held.Provider>
         {fault && <Fault fault={fault} />}
         <div class="actions">
