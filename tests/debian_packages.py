@@ -1,5 +1,6 @@
 """Programs of Debian that tests need: installed ones, or those of packages that are downloaded and not installed."""
 
+import fcntl
 import shutil
 import subprocess
 from contextlib import suppress
@@ -13,10 +14,12 @@ DOWNLOADED_WITHIN_SECONDS = 120
 
 
 class Program(NamedTuple):
-    """Names a program, and the packages that it and its libraries are in, beside those that every Debian has."""
+    """Names a program, and the packages that it and its libraries are in, beside those that every Debian has. `place`
+    is where it is in them."""
 
     name: str
     packages: tuple[str, ...]
+    place: str = "usr/*bin"
 
     @property
     def folder(self) -> Path:
@@ -33,14 +36,15 @@ class Program(NamedTuple):
         where neither can be had."""
         if installed := shutil.which(self.name, path="/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"):
             return Path(installed)
-        if not self.folder.exists():
-            self._unpack()
-        return next((path for path in self.folder.glob(f"usr/*bin/{self.name}")), None)
+        with self.folder.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # one of the processes of the tests downloads it for all
+            if not self.folder.exists():
+                self._unpack()
+        return next(self.folder.glob(f"{self.place}/{self.name}"), None)
 
     def _unpack(self) -> None:
         if not all(map(shutil.which, ("apt-get", "dpkg"))):
             return
-        # In a folder of its own: another process of the tests may run the program while this one unpacks it.
         with suppress(subprocess.SubprocessError, OSError), TemporaryDirectory(dir=self.folder.parent) as folder:
             subprocess.run(
                 ["apt-get", "download", *self.packages],
@@ -51,7 +55,7 @@ class Program(NamedTuple):
             )
             for package in Path(folder).glob("*.deb"):
                 subprocess.run(["dpkg", "-x", package, f"{folder}/unpacked"], capture_output=True, check=True)
-            Path(folder, "unpacked").rename(self.folder)  # fails if another process was faster
+            Path(folder, "unpacked").rename(self.folder)
 
 
 HAPROXY = Program("haproxy", ("haproxy", "liblua5.3-0", "libopentracing-c-wrapper0", "libopentracing1"))
