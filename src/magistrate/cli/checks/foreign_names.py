@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from magistrate.cli.output import render_warrant
 from magistrate.engine.nesting import fold
-from magistrate.engine.warrants.notation import read_rendered_check
 
 Node = dict[str, Any]
 Names = Mapping[str, Mapping[str, str]]
@@ -74,6 +73,9 @@ def _show_suggestion(suggestion: dict[str, Any], names: Names) -> dict[str, Any]
 
 
 def _show_check(text: str, names: Names) -> str:
+    # importing msgspec takes a moment, which commands without such checks need not wait for
+    from magistrate.engine.warrants.notation import read_rendered_check
+
     ours = read_rendered_check(text)
     if ours is None:
         return text
