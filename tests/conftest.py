@@ -92,7 +92,7 @@ settings.register_profile("quick", parent=settings.get_profile("default"), max_e
 settings.register_profile("nightly", parent=settings.get_profile("quick"), max_examples=1_000)
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=20_000)
 settings.register_profile("brief", parent=settings.get_profile("quick"), max_examples=40)
-settings.load_profile("brief")
+settings.load_profile("quick")
 
 gc.disable()  # until all tests are collected, of which nothing is freed
 

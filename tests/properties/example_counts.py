@@ -4,6 +4,5 @@ from hypothesis import settings
 
 
 def scale_examples(count: int) -> int:
-    """Returns `count` for a profile of 100 examples, and as much more or less as the profile has, which is 40 unless
-    another is named."""
+    """Returns `count` for the 100 examples of a run without options, and as much more or less as its profile has."""
     return max(1, count * settings().max_examples // 100)
