@@ -12,7 +12,9 @@ from tests.running import KEY
 from tests.waiting import wait_until
 
 ASKED = 12
-"""How many connections make it all but certain that each worker gets one."""
+"""How many connections make it all but certain that each worker gets one. On a busy machine, one may get all of them."""
+CHANGED_RULES = {"/other/x": 200, "/public/x": 403}
+"""Maps paths to the answers after the file of rules has changed."""
 
 
 def ask_all(service: ServiceProcess, key: str, path: str, user: str | None = "ann") -> set[int]:
@@ -47,13 +49,12 @@ def test_workers_answer_alike_and_keep_the_rules_over_a_reload(tmp_path: Path) -
             assert ask_all(service, key, "/public/../documents/plan") == {403}
 
         file.write_text(RULES.replace("/public/", "/other/"))
-        wait_until(lambda: ask_all(service, key, "/other/x") == {200})
-        assert ask_all(service, key, "/public/x") == {403}
+        wait_until(lambda: all(ask_all(service, key, path) == {status} for path, status in CHANGED_RULES.items()))
 
         file.write_text("version: 2")
         before = list_workers(service)
         service.process.send_signal(signal.SIGHUP)
         wait_until(lambda: len(now := list_workers(service)) == 2 and not now & before)
         assert ask_all(service, key, "/documents/plan") == {200}
-        assert ask_all(service, key, "/other/x") == {200}
-        assert ask_all(service, key, "/public/x") == {403}
+        for path, status in CHANGED_RULES.items():
+            assert ask_all(service, key, path) == {status}
