@@ -12,7 +12,7 @@ from tests.running import KEY
 from tests.waiting import wait_until
 
 ASKED = 12
-"""How many connections make it all but certain that each worker gets one. On a busy machine, one may get all of them."""
+"""How many connections make it all but certain that each worker gets one, unless the machine is busy."""
 CHANGED_RULES = {"/other/x": 200, "/public/x": 403}
 """Maps paths to the answers after the file of rules has changed."""
 
