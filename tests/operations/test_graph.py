@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from magistrate.engine.cache.entry_reads import MAX_GROUPS_AT_FIRST, MAX_WILDCARDS
-from magistrate.engine.cache.graph import MAX_EACH
+from magistrate.engine.cache.entry_reads import MAX_GROUPS_AT_FIRST
+from magistrate.engine.cache.graph import MAX_EACH, MAX_WILDCARDS
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.reader import AnyRead, ReadResult
 from magistrate.engine.work import ITEMS_AT_ONCE, Work

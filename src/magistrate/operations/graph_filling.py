@@ -1,28 +1,29 @@
 """Fills the graph caches with what the stores have, before checks need it (docs/scaling.md#a-filled-cache).
 
-A store is read object by object, by the same reads and into the same entries as for a check that misses them, so
-changes meanwhile are noted in the same way. Before the service is ready, nobody else needs the event loop; afterwards
-the caches are filled while it is idle, and again after changes."""
+A store is read object by object, by the same reads as for a check that misses them, so changes meanwhile are noted in
+the same way. What was read is packed; a check that misses an entry makes it from that. Before the service is ready,
+nobody else needs the event loop; afterwards the caches are filled while it is idle, and again after changes."""
 
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from magistrate.engine.cache.filling import find_missing, find_missing_wildcards, list_starts
+from magistrate.engine.cache.filling import find_missing, list_starts
 from magistrate.engine.cache.graph import CheckpointNeeded, Graph
+from magistrate.engine.cache.packing import Packing
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.work import Work
 from magistrate.errors import RevisionUnavailable, StoreDeleted
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.live_graph import LiveGraph
-from magistrate.operations.scheduling import IdlePace, Pace, attempt_work
+from magistrate.operations.live_graph import LiveGraph, fetch_entries
+from magistrate.operations.scheduling import IdlePace, Pace, attempt_work, limit_work
 from magistrate.store.contract.lists import ObjectFilter, Slice
 from magistrate.store.contract.stores import DEFAULT_STORE
 
@@ -46,43 +47,60 @@ class Filled:
 
 
 async def fill_graph(ctx: Context, pace: Pace, until: float = inf) -> Filled:
-    """Fills the graph cache of a store until it is full, which is when reading on would evict something, or until this
-    monotonic time. Raises StoreUnavailable, StoreDeleted, and RevisionUnavailable; what was read until then stays
-    cached."""
+    """Fills the graph cache of a store until it is full, or until this monotonic time. What cannot be packed is cached
+    as entries, as long as that evicts nothing. Raises StoreUnavailable, StoreDeleted, and RevisionUnavailable; what was
+    read until then stays cached."""
     objects, model, live = 0, None, ctx.caches.graph
     if not live.is_enabled:
         return Filled(objects, is_complete=False)
     graph = await live.follow_to(NO_DEMAND)
     generations = graph.generations
-    async for of_type, ids in _list_objects(ctx, live, sorted(graph.model.types)):
-        if pace.is_up():
-            await pace.checkpoint()
-        graph = await live.follow_to(NO_DEMAND)
-        if graph.model is not model:
-            await _make_views(graph, pace, until)
-            model = graph.model
-            await live.fill(graph, find_missing_wildcards(graph), pace)
+    for of_type in sorted(graph.model.types):
+        page = _ObjectPage(of_type)
+        while page.follows:
+            if pace.is_up():
+                await pace.checkpoint()
             graph = await live.follow_to(NO_DEMAND)
-        if time.monotonic() >= until or graph.generations != generations or ctx.caches.graph is not live:
-            return Filled(objects, is_complete=False)
-        await live.fill(graph, find_missing(graph, of_type, ids), pace)
-        objects += len(ids)
+            if graph.model is not model:
+                await _make_views(graph, pace, until)
+                model = graph.model
+            if time.monotonic() >= until or ctx.caches.graph is not live or not graph.make_space():
+                return Filled(objects, is_complete=False)
+            page = await _pack_page(ctx, graph, page, pace)
+            unpacked = graph.packed.select_unpacked(of_type, page.ids)
+            if unpacked and graph.generations == generations:
+                await live.fill(graph, find_missing(graph, of_type, unpacked), pace)
+            objects += len(page.ids)
     return Filled(objects, is_complete=True)
 
 
-async def _list_objects(
-    ctx: Context, live: LiveGraph, types: Sequence[TypeName]
-) -> AsyncIterator[tuple[TypeName, Sequence[ObjectId]]]:
-    """Yields the ids of all objects of these types, in pages of one type, each as of the revision of the graph, which a
-    replica may hold. What is written meanwhile may be among them."""
-    for of_type in types:
-        part: Slice | None = Slice("objectId", PAGE_OBJECTS)
-        while part is not None:
-            page = (await ctx.store.list_objects(part, ObjectFilter(of_type=of_type), live.revision)).value
-            ids = [row.id for row in page.rows]
-            if ids:
-                yield of_type, ids
-            part = Slice("objectId", PAGE_OBJECTS, boundary=(ids[-1], of_type)) if page.follows else None
+class _ObjectPage(NamedTuple):
+    """Has the ids of some objects of a type, of which the last is `last`, and says whether others follow."""
+
+    of_type: TypeName
+    last: ObjectId | None = None
+    follows: bool = True
+    ids: Sequence[ObjectId] = ()
+
+
+async def _pack_page(ctx: Context, graph: Graph, former: _ObjectPage, pace: Pace) -> _ObjectPage:
+    """Packs the page that follows, and returns it; if it is wasted, one without ids and with the same last one."""
+    live, of_type = ctx.caches.graph, former.of_type
+    packing = Packing(graph, of_type, former.last)
+    boundary = None if former.last is None else (former.last, of_type)
+    part = Slice("objectId", PAGE_OBJECTS, boundary=boundary)
+    with live.noting_changes(packing):
+        page = (await ctx.store.list_objects(part, ObjectFilter(of_type=of_type), packing.revision)).value
+        ids = [row.id for row in page.rows]
+        if packing.is_needed:
+            packing.begin(ids)
+            await fetch_entries(packing, ctx.store, limit_work(sys.maxsize), live.counts, pace)
+            packing.finish(ids[-1] if page.follows else None)
+    return (
+        former._replace(ids=())
+        if packing.is_wasted
+        else _ObjectPage(of_type, ids[-1] if ids else None, page.follows, ids)
+    )
 
 
 async def _make_views(graph: Graph, pace: Pace, until: float) -> None:

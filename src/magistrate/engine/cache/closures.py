@@ -11,7 +11,9 @@ from itertools import chain
 
 from magistrate.engine.byte_sizes import SEQUENCE_BYTES, measure_texts
 from magistrate.engine.cache.entries import measure_names, state_name, together
+from magistrate.engine.cache.packed_warrants import PackedKinds, PackedWarrants
 from magistrate.engine.cache.segments import CacheSegment, Capacity, SparseSegment
+from magistrate.engine.model.plans import PlanNames
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.warrants.reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
@@ -36,9 +38,12 @@ class Kind:
     the views whose members these subjects are, and is empty for subjects that are no group.
     """
 
-    def __init__(self, number: int, capacity: Capacity) -> None:
+    def __init__(self, number: int, capacity: Capacity, packed: PackedWarrants) -> None:
         self.number = number
-        self.views: dict[tuple[TypeName, RelationName], list[int]] = {}
+        self._packed = packed
+        self.views: dict[PlanNames, list[int]] = {}
+        self._packed_kinds: PackedKinds[PlanNames, Sequence[int]] = PackedKinds()
+        self._member: tuple[TypeName, str] = (TypeName(""), "")
         self.own: list[int] = []
         self.requests: Sequence[WarrantsBySubject] = ()
         self._orphaned: Set[WarrantPattern] = frozenset()
@@ -70,7 +75,28 @@ class Kind:
     def find(self, member_id: ObjectId) -> Groups | None:
         """Returns the groups of this member, or None when they have not been read or were evicted."""
         groups = self.groups.young.get(member_id)
-        return self.groups.find(member_id) if groups is None else groups
+        if groups is None:
+            groups = self.groups.find(member_id)
+        return self._recall(member_id) if groups is None else groups
+
+    def _recall(self, member_id: ObjectId) -> Groups | None:
+        """Returns the groups of a member from packed warrants, and caches them; None if these are not enough."""
+        packed = self._packed.to_subjects(*self._member)
+        if packed is None or self._orphaned or not self.views.keys() <= packed.relations:
+            return None
+        warrants = packed.list_warrants(member_id)
+        if warrants is None:
+            return None
+        kinds, names = self._packed_kinds, dict[str, None]()
+        kinds.look_at(packed.kinds, self.views.get)
+        for kind, object_id in warrants:
+            if kind in kinds.marks:
+                return None
+            for number in kinds.values.get(kind, ()):
+                names[state_name((number, object_id))] = None
+        groups = tuple(names)
+        self.groups.add(member_id, groups)
+        return groups
 
     def is_like(self, other: "Kind") -> bool:
         """Returns whether both read the same warrants and map them to the same views."""
@@ -80,7 +106,7 @@ class Kind:
     def read_from(self, member_type: TypeName, member_relation: str, orphaned: Iterable[WarrantPattern]) -> None:
         """Sets which warrants are read for these members, given their type and relation, and the patterns of those that
         do not count; `views` must be complete."""
-        names = (member_type, member_relation)
+        self._member = names = (member_type, member_relation)
         self._orphaned = {pattern for pattern in orphaned if (pattern.subject_type, pattern.subject_relation) == names}
         relations: dict[TypeName, list[RelationName]] = defaultdict(list)
         for of_type, relation in self.views:

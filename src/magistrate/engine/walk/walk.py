@@ -77,8 +77,10 @@ class EntryFinder(Protocol):
         a walk cannot decide it. Raises CheckpointNeeded, BudgetExceeded."""
         ...
 
-    def find_entry(self, number: int, object_id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
-        """Returns the entry of an object in a view, or None when it is missing.
+    def find_entry(
+        self, number: int, object_id: ObjectId, subject: ObjectId, work: Work, is_bare: bool = False
+    ) -> Entry | None:
+        """Returns the entry of an object in a view, or None when it is missing. Raises CheckpointNeeded.
 
         When the subjects of the object are too many to be cached, or are not wanted (`is_bare`), `direct` holds this
         subject alone, if it is among them. `direct` is None when the entry is unreadable.
@@ -241,7 +243,7 @@ class Walk:
     def _has_own(self, view: View, number: int, object_id: ObjectId) -> Truth | None:
         """Returns whether a warrant of the view's own relation names the subject; None when that is not known, and
         UNKNOWN when a walk cannot decide."""
-        entry = self._entries.find_entry(number, object_id, self._subject_id)
+        entry = self._entries.find_entry(number, object_id, self._subject_id, self.work)
         if entry is None:
             return None
         if entry.direct is None:
@@ -289,7 +291,7 @@ class Walk:
                         continue
                 entry = view.entries.young.get(object_id) or (EMPTY if object_id in view.entries.absent.young else None)
                 if entry is None or entry.direct is None:
-                    entry = self._entries.find_entry(number, object_id, self._subject_id, is_bare)
+                    entry = self._entries.find_entry(number, object_id, self._subject_id, self.work, is_bare)
                     if entry is None:
                         lacking.append(state)
                         continue
@@ -444,7 +446,7 @@ class Walk:
         rule, number = operation.rule, next(iter(operation.branches), None)
         if rule.quantifier is None or not isinstance(number, int):
             return UNKNOWN
-        entry = self._entries.find_entry(number, object_id, self._subject_id)
+        entry = self._entries.find_entry(number, object_id, self._subject_id, self.work)
         if entry is None:
             return None
         if entry.direct is None:

@@ -242,7 +242,9 @@ class WarrantsAhead:
         )
         return view
 
-    def find_entry(self, number: int, object_id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
+    def find_entry(
+        self, number: int, object_id: ObjectId, subject: ObjectId, work: Work, is_bare: bool = False
+    ) -> Entry | None:
         entry = self._entries.get((number, object_id))
         if entry is None:
             entry = self._entries[number, object_id] = self._read(self.views[number], object_id)
