@@ -185,9 +185,12 @@ def test_warrants_by_subject_begin_anew_if_they_lack_a_relation() -> None:
     packed = packed_with(viewer("a"))
     assert list_groups(packed, ObjectId("ann")) == {viewer("a")}
 
+    both = packed.prepare_subjects(USER, "", frozenset({(DOCUMENT, EDITOR), (DOCUMENT, VIEWER)}))
+    packed.add_page(both, {}, ObjectId("b"))
     other, same = extend_with_other_relations(packed)
 
     assert other is same
+    assert other is not both  # which would lack viewers behind b
     assert other.is_next(None)
     assert list_groups(packed, ObjectId("ann")) is None
 
@@ -230,9 +233,16 @@ def test_their_bytes_are_counted_and_limited() -> None:
     packed.apply([ChangedWarrant(viewer(f"document-{number}"), exists=False) for number in range(100)])
     assert packed.bytes - before < grown / 2
 
+    for number in range(1_000):  # each with kinds of its own
+        relations = frozenset({(DOCUMENT, RelationName(f"made-{number}"))})
+        by_subject = packed.prepare_subjects(USER, "", relations)
+        text = by_subject.pack(next(iter(relations)), ObjectId("a"), is_certain=True)
+        packed.add_page(by_subject, {ObjectId("ann"): text}, None)
+        assert 0 < packed.bytes - before < grown / 2
+
     for first in range(0, 5_000, 100):
         grow(packed, range(first, first + 100))
-        assert packed.bytes < 50_000 * 9 / 8 + 10_000
+        assert packed.bytes < 50_000 * 9 / 8
     assert list_all(packed, ObjectId("document-0")) is None  # all were evicted at some time
     packed.clear()
     assert packed.bytes == 0

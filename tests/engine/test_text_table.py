@@ -67,3 +67,15 @@ def test_a_bucket_is_split_without_the_others() -> None:
 
     assert len(table.container) > 50
     assert max(changed) <= 3  # the bucket of the key, and the two that one is divided into
+
+
+def test_texts_that_grow_do_not_stay_in_few_buckets() -> None:
+    table = TextTable()
+    for number in range(300):
+        table.add(f"d{number}", " 0:a ")
+    for number in range(300):
+        table.put(f"d{number}", " 0:a " + "1:b " * 400)
+    for number in range(300):  # one bucket is split for each change
+        table.put(f"d{number}", " 0:a " + "1:b " * 401)
+
+    assert max(map(len, table.container)) < 20 * text_table.BUCKET_CHARACTERS

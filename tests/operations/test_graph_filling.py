@@ -11,12 +11,13 @@ from functools import partial
 import pytest
 
 from benchmarks.counting import counting_store
-from magistrate.engine.cache.graph import MAX_EACH
+from magistrate.engine.cache.graph import MAX_EACH, Graph
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.operations import graph_filling, live_graph, scheduling
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.graph_filling import Filled, GraphFiller, fill_graph
+from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.scheduling import (
     BUSY_NANOSECONDS,
     IDLE_SLICE_NANOSECONDS,
@@ -26,9 +27,10 @@ from magistrate.operations.scheduling import (
     running_beside,
 )
 from magistrate.wiring.contexts import context_of
+from tests.memory_source import model_of
 from tests.operations.event_loops import Clock
 from tests.operations.node import Node
-from tests.operations.stored_warrants import OTHER_FOLDER, STORM, stormy_warrants
+from tests.operations.stored_warrants import OTHER_FOLDER, STORM, Types, stormy_warrants
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -134,6 +136,92 @@ async def test_what_is_packed_outlives_a_new_model(filled: Node, database_url: s
 
     assert await answers(filled) == await answers(uncached)
     assert filled.ctx.caches.graph.counts.fetches == fetches
+
+
+GROUPS: Types = {"folder": {"reader": {}}, "org": {"blocked": {}, "member": {}}, "team": {"member": {}}, "user": {}}
+BLOCKED = {"inheritIf": "blocked"}
+BLOCKED_OR_NOT = {"inheritIf": "allOf", "rules": [BLOCKED, {"inheritIf": "noneOf", "rules": [BLOCKED]}]}
+OTHER_GROUPS = GROUPS | {"org": {"blocked": {}, "member": BLOCKED_OR_NOT}}
+
+
+async def test_groups_that_were_none_for_a_part_of_a_pass_are_known_for_all(
+    database_url: str, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relation that has a rule is not read by subject, so the subjects of this part would have no such groups."""
+    monkeypatch.setattr(graph_filling, "PAGE_OBJECTS", 2)
+    node, uncached = await open_node(database_url, 50_000_000, stack), await open_node(database_url, 0, stack)
+    await node.define(GROUPS)
+    users = ("ann", "bob", "cat", "dan", "eve")
+    await node.grant(*[f"{group}#member@user:{user}" for group in ("org:o", "team:t") for user in users])
+    await node.grant("folder:1#reader@org:o#member", "folder:2#reader@team:t#member")
+    pack_page, seen = graph_filling._pack_page, set[str]()
+
+    async def change_behind_first(
+        ctx: Context, graph: Graph, former: graph_filling._ObjectPage, pace: Pace
+    ) -> graph_filling._ObjectPage | None:
+        page = await pack_page(ctx, graph, former, pace)
+        if former.of_type == "user" and "user" not in seen:
+            seen.add("user")
+            await node.define(OTHER_GROUPS)
+        return page
+
+    monkeypatch.setattr(graph_filling, "_pack_page", change_behind_first)
+    await fill_graph(node.ctx, SHARED_PACE)
+    await node.define(GROUPS)
+
+    checks = [f"folder:{number}#reader@user:{user}" for number in (1, 2) for user in users]
+    assert seen
+    assert [await node.allowed(asked) for asked in checks] == [await uncached.allowed(asked) for asked in checks]
+
+
+async def define_allowed(node: Node, allowed: list[str]) -> None:
+    types = [*model_of(GROUPS, allowed={"team": {"member": allowed}}).types.values()]
+    await put_object_types(node.ctx, types, node.ctx.stamp("ann"), keeps_orphaned=True)
+
+
+async def test_it_ends_with_many_warrants_that_do_not_count(database_url: str, stack: AsyncExitStack) -> None:
+    """They fill a read of a single id, though none of them is left of it."""
+    node = await open_node(database_url, 0, stack)
+    await define_allowed(node, ["user", "user:*"])
+    await node.grant("folder:1#reader@team:1#member", "team:1#member@user:ann")
+    await node.grant(*[f"team:{number}#member@user:*" for number in range(MAX_EACH + 100)])
+    await define_allowed(node, ["user"])
+    filled = await open_node(database_url, 50_000_000, stack)
+
+    async with asyncio.timeout(20):
+        assert (await fill_graph(filled.ctx, SHARED_PACE)).is_complete
+
+    for name in ("ann", "bob"):
+        assert await filled.allowed(f"folder:1#reader@user:{name}") == (name == "ann")
+
+
+async def test_a_page_that_does_not_fit_is_not_packed(
+    database_url: str, stack: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, small = await open_node(database_url, 0, stack), await open_node(database_url, LITTLE_BYTES, stack)
+    await node.define(STORM | {"user": {}})
+    await node.grant(*[f"folder:{each}#reader@user:u{number:03}" for each in range(60) for number in range(100)])
+
+    assert not (await fill_graph(small.ctx, SHARED_PACE)).is_complete
+
+    taken = {part.cache: (part.bytes, part.max_bytes) for part in small.ctx.caches.graph.measure()}
+    assert taken["packed"][0] <= taken["packed"][1]
+    assert taken["warrants"][1] > 0
+    assert await small.allowed("folder:7#reader@user:u007")
+
+
+async def test_a_check_that_needs_more_entries_than_fit_is_decided_without_them(
+    database_url: str, stack: AsyncExitStack
+) -> None:
+    node, small = await open_node(database_url, 0, stack), await open_node(database_url, 4_000_000, stack)
+    await node.define(STORM | {"user": {}})
+    await node.grant(*[f"folder:top#parent@folder:{number:03}" for number in range(300)])
+    await node.grant(*[f"folder:{each:03}#reader@user:u{number:02}" for each in range(300) for number in range(80)])
+    assert (await fill_graph(small.ctx, SHARED_PACE)).is_complete
+
+    async with asyncio.timeout(20):
+        assert not await small.allowed("folder:top#reader@user:eve")
+        assert await small.allowed("folder:top#reader@user:u79")
 
 
 async def test_what_was_filled_before_the_service_is_ready_is_not_read_again(

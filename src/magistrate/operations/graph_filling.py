@@ -54,7 +54,7 @@ async def fill_graph(ctx: Context, pace: Pace, until: float = inf) -> Filled:
     if not live.is_enabled:
         return Filled(objects, is_complete=False)
     graph = await live.follow_to(NO_DEMAND)
-    generations = graph.generations
+    generations, evictions = graph.generations, graph.packed.evictions
     for of_type in sorted(graph.model.types):
         page = _ObjectPage(of_type)
         while page.follows:
@@ -64,9 +64,11 @@ async def fill_graph(ctx: Context, pace: Pace, until: float = inf) -> Filled:
             if graph.model is not model:
                 await _make_views(graph, pace, until)
                 model = graph.model
-            if time.monotonic() >= until or ctx.caches.graph is not live or not graph.make_space():
+            is_over = time.monotonic() >= until or ctx.caches.graph is not live or graph.packed.evictions != evictions
+            packed_page = None if is_over else await _pack_page(ctx, graph, page, pace)
+            if packed_page is None:
                 return Filled(objects, is_complete=False)
-            page = await _pack_page(ctx, graph, page, pace)
+            page = packed_page
             unpacked = graph.packed.select_unpacked(of_type, page.ids)
             if unpacked and graph.generations == generations:
                 await live.fill(graph, find_missing(graph, of_type, unpacked), pace)
@@ -83,8 +85,9 @@ class _ObjectPage(NamedTuple):
     ids: Sequence[ObjectId] = ()
 
 
-async def _pack_page(ctx: Context, graph: Graph, former: _ObjectPage, pace: Pace) -> _ObjectPage:
-    """Packs the page that follows, and returns it; if it is wasted, one without ids and with the same last one."""
+async def _pack_page(ctx: Context, graph: Graph, former: _ObjectPage, pace: Pace) -> _ObjectPage | None:
+    """Packs the page that follows, and returns it, or None if it does not fit. If that is wasted, the returned page is
+    without ids and with the same last one."""
     live, of_type = ctx.caches.graph, former.of_type
     packing = Packing(graph, of_type, former.last)
     boundary = None if former.last is None else (former.last, of_type)
@@ -95,7 +98,8 @@ async def _pack_page(ctx: Context, graph: Graph, former: _ObjectPage, pace: Pace
         if packing.is_needed:
             packing.begin(ids)
             await fetch_entries(packing, ctx.store, limit_work(sys.maxsize), live.counts, pace)
-            packing.finish(ids[-1] if page.follows else None)
+            if not packing.finish(ids[-1] if page.follows else None):
+                return None
     return (
         former._replace(ids=())
         if packing.is_wasted

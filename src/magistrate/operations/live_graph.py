@@ -234,7 +234,7 @@ class LiveGraph:
 
     def count_losses(self) -> tuple[Revision, int]:
         """Returns a value that is another one when entries may have become missing, other than for lack of space."""
-        return self.revision, self._graph.clearings if self._graph is not None else 0
+        return self.revision, self._graph.clearings + self._graph.packed.evictions if self._graph is not None else 0
 
     @property
     def has_space(self) -> bool:

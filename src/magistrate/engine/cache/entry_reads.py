@@ -303,7 +303,9 @@ class Fetch:
         smaller: list[Lookup | None] = []
         has_less = False
         for lookup, warrants in _with_warrants(together, warrants_by_read):
-            is_too_large = lookup.count == 1 and sum(map(len, warrants)) > lookup.most
+            # Rows that do not count have been left out, but may be why this one key has reached the limit.
+            is_alone = len(together) == 1 and lookup.count == 1
+            is_too_large = is_alone or (lookup.count == 1 and sum(map(len, warrants)) > lookup.most)
             smaller.append(lookup.less() if is_too_large else lookup)
             has_less |= is_too_large
         some = [lookup for lookup in smaller if lookup is not None]
@@ -321,8 +323,11 @@ class Fetch:
 
     def note_changes(self, changes: Sequence[WarrantNames]) -> None:
         """Records warrants that were written or deleted after `revision`."""
+        if self.is_wasted:
+            return
         self._changes += changes
-        self.is_wasted |= self.graph.exceeds_visits(self._changes)
+        if self.graph.exceeds_visits(self._changes):
+            self.is_wasted, self._changes = True, []
 
     def _limit(self, together: Sequence[Lookup]) -> int:
         """Returns the number of rows at which the batch is split."""

@@ -155,7 +155,7 @@ class Graph:
 
     def limit_entries(self) -> None:
         """Leaves entries what packed warrants do not take."""
-        self._capacity.resize(self._max_bytes_of_warrants - self.packed.bytes)
+        self._capacity.resize(max(0, self._max_bytes_of_warrants - self.packed.bytes))
 
     def release(self) -> None:
         """Evicts everything, in steps, and lets go of all that refers to the graph, which cannot be used afterwards."""
@@ -197,6 +197,7 @@ class Graph:
     def apply(self, changes: Sequence[ChangedWarrant], revision: Revision) -> None:
         """Applies the only changes up to this revision, in their order, and is as of it from then on."""
         self.packed.apply(changes)
+        self.limit_entries()
         if len(changes) > 1 and self.exceeds_visits(names := [change.names for change in changes]):
             self._invalidate_views(names)
         else:
@@ -255,6 +256,7 @@ class Graph:
         if model.orphaned != self.model.orphaned:
             self.replace_adjacency()
             self.packed.clear()
+            self.limit_entries()
         self.decisions.evict_all()
         self._use(model)
         self.revision = revision
@@ -273,6 +275,7 @@ class Graph:
         self.clearings += 1
         self.packed.clear()
         self._capacity.clear()
+        self.limit_entries()
         self.revision = revision
 
     @property
@@ -285,16 +288,17 @@ class Graph:
         """Returns whether packed warrants take less than half of what they may take."""
         return 2 * self.packed.bytes < self.packed.max_bytes
 
-    def make_space(self) -> bool:
-        """Returns whether more may be packed; the limit on all is raised for it if that is possible."""
-        while self.packed.bytes >= self.packed.max_bytes:
+    def make_space(self, more: int) -> bool:
+        """Returns whether so many bytes more may be packed; the limit on all is raised for it if that is possible."""
+        while self.packed.bytes + more > self.packed.max_bytes:
             if not self._grow():
                 return False
         return True
 
     def recall_entry(self, number: int, object_id: ObjectId, work: Work) -> bool:
         """Makes the entry of an object in a view, which is not cached, from packed warrants, and caches it. Returns
-        whether these were enough; the work is charged to the time slice."""
+        whether these were enough. Raises BudgetExceeded: a walk would never end whose first entries are evicted by its
+        last ones."""
         view = self.views[number]
         packed = self.packed.on_objects(view.key.type)
         if packed is None or view.orphaned or (warrants := packed.list_warrants(object_id)) is None:
@@ -304,7 +308,7 @@ class Graph:
             if of_all is None or len(of_all) > MAX_WILDCARDS:
                 return False
             warrants = [*warrants, *of_all]
-        work.hasten_checkpoint(1 + len(warrants) // WARRANTS_FOR_A_NODE)
+        work.spend(1 + len(warrants) // WARRANTS_FOR_A_NODE)
         view.packed_kinds.look_at(packed.kinds, partial(self._expand_kind, view))
         entry = read_packed_entry(view.packed_kinds, warrants)
         if entry is not None:

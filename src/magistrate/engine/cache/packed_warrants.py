@@ -15,12 +15,13 @@ from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.warrants.warrant import ChangedWarrant, WarrantNames
 from magistrate.engine.work import Container
 
-MAX_TEXT = 8_000
-"""Limits the characters of the warrants with the same id. Longer ones are read from the store."""
+MAX_TEXT = 2_000
+"""Limits the characters of the warrants with the same id, each of which a change copies. What has more is read from the
+store."""
 MAX_KINDS = 1_000
 """Limits the kinds of warrants by the ids of one type: callers may invent any number of relations."""
 MAX_CHANGES = 1_000
-"""Limits the changes that are applied together, which takes some milliseconds."""
+"""Limits the changes that are applied or marked together, which takes some milliseconds."""
 GROWTH_SHARE = 8
 """Divides the bytes: by an eighth of them, changes may exceed the limit before everything is evicted."""
 
@@ -92,6 +93,7 @@ class PackedById(Generic[K]):
         "_recent",
         "_recent_id",
         "_texts",
+        "counted",
         "has_marks",
         "is_complete",
         "is_open",
@@ -106,6 +108,8 @@ class PackedById(Generic[K]):
         self._texts = TextTable()
         self._recent_id: ObjectId | None = None
         self._recent: Sequence[PackedWarrant] = ()
+        self.counted = 0
+        """Says how many of its bytes PackedWarrants has counted."""
         self.last: ObjectId | None = None
         """Is the id up to which all are covered."""
         self.is_complete = False
@@ -218,6 +222,8 @@ class PackedWarrants:
     def __init__(self, max_bytes: int, discard: Callable[[Container], None]) -> None:
         self.max_bytes = max_bytes
         self.bytes = 0
+        self.evictions = 0
+        """Counts how often everything was evicted."""
         self._by_object: dict[TypeName, PackedById[KindOnObject]] = {}
         self._by_subject: dict[tuple[TypeName, str], PackedBySubject] = {}
         self._discard = discard
@@ -241,19 +247,19 @@ class PackedWarrants:
         packed = self._by_object.get(of_type)
         if packed is None:
             packed = self._by_object[of_type] = PackedById()
-            self.bytes += packed.bytes
+            self._count(packed)
         return packed
 
     def prepare_subjects(self, of_type: TypeName, relation: str, relations: frozenset[PlanNames]) -> PackedBySubject:
         """Returns what is to be extended by the warrants of these relations to such subjects. It is empty if it lacked
-        some of them."""
+        some of them, or would have some for a part of the ids only."""
         packed = self._by_subject.get((of_type, relation))
-        if packed is None or not relations <= packed.relations:
+        has_all = packed is not None and packed.is_complete and relations <= packed.relations
+        if packed is None or not (has_all or relations == packed.relations):
             if packed is not None:
                 self._close(packed)
-                self.bytes -= packed.bytes
             packed = self._by_subject[of_type, relation] = PackedBySubject(relations)
-            self.bytes += packed.bytes
+            self._count(packed)
         return packed
 
     def select_unpacked(self, of_type: TypeName, ids: Iterable[ObjectId]) -> list[ObjectId]:
@@ -265,9 +271,8 @@ class PackedWarrants:
 
     def add_page(self, packed: PackedById[K], texts: Mapping[ObjectId, str], last: ObjectId | None) -> None:
         """Adds the warrants of a page; see `cover` of PackedById."""
-        former_bytes = packed.bytes
         packed.cover(texts, last)
-        self._count_change(packed, former_bytes)
+        self._count(packed)
 
     def apply(self, changes: Sequence[ChangedWarrant]) -> None:
         """Applies changes, in their order. If they would take too long, everything is evicted."""
@@ -282,27 +287,28 @@ class PackedWarrants:
         self._apply((ChangedWarrant(names, None) for names in changes), ids)
 
     def _apply(self, changes: Iterable[ChangedWarrant], ids: IdRange) -> None:
-        changed: dict[PackedById[Any], int] = {}
+        changed: dict[PackedById[Any], None] = {}
         for names, exists in changes:
             by_object = self._by_object.get(names.object_type)
             if by_object is not None and by_object.covers(names.object_id) and ids.has(names.object_id):
-                changed.setdefault(by_object, by_object.bytes)
+                changed[by_object] = None
                 kind = (names.relation, names.subject_type, names.subject_relation)
                 by_object.change(names.object_id, kind, names.subject_id, exists)
             by_subject = self._by_subject.get((names.subject_type, names.subject_relation))
             if by_subject is not None and by_subject.covers(names.subject_id) and ids.has(names.subject_id):
                 relation = (names.object_type, names.relation)
                 if relation in by_subject.relations:
-                    changed.setdefault(by_subject, by_subject.bytes)
+                    changed[by_subject] = None
                     by_subject.change(names.subject_id, relation, names.object_id, exists)
-        for packed, former_bytes in changed.items():
-            self._count_change(packed, former_bytes)
+        for packed in changed:
+            self._count(packed)
 
-    def _count_change(self, packed: PackedById[Any], former_bytes: int) -> None:
-        """Counts the bytes that it takes more than before. If it has too many kinds of warrants, these are evicted."""
-        self.bytes += packed.bytes - former_bytes
+    def _count(self, packed: PackedById[Any]) -> None:
+        """Counts the bytes that it takes now. If it has too many kinds of warrants, these are evicted."""
         if packed.has_too_many_kinds:
-            self._close(packed)
+            self._discard(packed.close())
+        self.bytes += packed.bytes - packed.counted
+        packed.counted = packed.bytes
 
     def _evict_overflow(self) -> None:
         if self.bytes > self.max_bytes + self.max_bytes // GROWTH_SHARE:
@@ -310,12 +316,14 @@ class PackedWarrants:
 
     def clear(self) -> None:
         """Evicts everything."""
+        self.evictions += 1
         every: list[PackedById[Any]] = [*self._by_object.values(), *self._by_subject.values()]
         for packed in every:
             self._close(packed)
-        self._by_object, self._by_subject, self.bytes = {}, {}, 0
+        self._by_object, self._by_subject = {}, {}
 
     def _close(self, packed: PackedById[Any]) -> None:
-        former_bytes = packed.bytes
+        """Evicts some of them, which nobody uses from then on."""
         self._discard(packed.close())
-        self.bytes += packed.bytes - former_bytes
+        self.bytes -= packed.counted
+        packed.counted = 0

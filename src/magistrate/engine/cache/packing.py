@@ -7,12 +7,13 @@ together with those that make them members of groups. Warrants that change meanw
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Generic, TypeVar
 
 from magistrate.engine.cache.entry_reads import KEPT_AT_ONCE, Fetch, Lookup, MissingEntries
 from magistrate.engine.cache.filling import list_subject_types
 from magistrate.engine.cache.graph import Graph
-from magistrate.engine.cache.packed_warrants import TOO_MANY, IdRange, K, KindOnObject, PackedById
+from magistrate.engine.cache.packed_warrants import MAX_CHANGES, TOO_MANY, IdRange, K, KindOnObject, PackedById
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import PlanNames
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
@@ -146,12 +147,16 @@ class Packing(Fetch):
         lookups += [PackSubjects(self.graph, page, every) for page in self._by_subject]
         self._left = [lookups] if lookups and every else []
 
-    def finish(self, last: ObjectId | None) -> None:
-        """Packs what was read: everything up to this id, or all that follows if it is None. Nothing is packed if it
-        `is_wasted`."""
-        packed = self.graph.packed
+    def finish(self, last: ObjectId | None) -> bool:
+        """Packs what was read: everything up to this id, or all that follows if it is None. Returns whether there was
+        space for it. Nothing is packed if it `is_wasted`, for which too many changes are a reason as well."""
+        self.is_wasted |= len(self._changes) > MAX_CHANGES
         if self.is_wasted:
-            return
+            return True
+        packed = self.graph.packed
+        texts = [page.texts.values() for page in self._by_object] + [page.texts.values() for page in self._by_subject]
+        if not self.graph.make_space(sum(map(len, chain.from_iterable(texts)))):
+            return False
         for on_objects in self._by_object:
             if on_objects.packed.is_next(self._after):  # it may have been evicted since
                 packed.add_page(on_objects.packed, on_objects.texts, last)
@@ -160,6 +165,7 @@ class Packing(Fetch):
                 packed.add_page(to_subjects.packed, to_subjects.texts, last)
         packed.mark(self._changes, IdRange(self._after, last))
         self.graph.limit_entries()
+        return True
 
 
 def _list_relations(requests: Iterable[WarrantsBySubject]) -> frozenset[PlanNames]:

@@ -46,7 +46,7 @@ MAX_RESTARTS = 40
 """Limits how often the rounds of one request begin anew because the graph has changed; after that many, it is decided
 without the graph."""
 WORK = 2_000
-WORK_FOR_A_CHECK = 10
+WORK_FOR_A_CHECK = 20
 """Limits, together with WORK, the units of work (walking and reading) after which a check is decided without the graph.
 The amount equals what an Evaluation of as many checks takes, so the graph costs at most about as much as it could save.
 What was read and decided until then stays cached, and the next such check gets further."""
