@@ -55,11 +55,12 @@ EVALUATION, UNEVALUATED = (
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    """With and without the fast path, on one database; each has answered every check before."""
+    """With and without the fast path, on one database; each has answered every check before, and has read only what
+    they needed."""
     url = f"sqlite:///{tmp_path_factory.mktemp('fast_path')}/m.db"
     with (
-        running_service(settings_for(url)) as quick_url,
-        running_service(settings_for(url, fast_path=0)) as slow_url,
+        running_service(settings_for(url, graph_filling=False)) as quick_url,
+        running_service(settings_for(url, fast_path=0, graph_filling=False)) as slow_url,
         Client(quick_url) as quick,
         Client(slow_url) as slow,
     ):
