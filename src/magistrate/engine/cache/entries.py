@@ -355,8 +355,10 @@ def read_entry(
 def read_packed_entry(
     kinds: PackedKinds[KindOnObject, ExpandedKind], warrants: Iterable[PackedWarrant]
 ) -> Entry | None:
-    """Returns the entry made of the warrants of these kinds, or None if one of them is marked. It shares nothing, which
-    would take a third of the time."""
+    """Returns the entry made of the warrants of these kinds, or None if one of them is marked.
+
+    It is what `read_entry` would return, without a Warrant for each and without sharing contents. With these, the first
+    5,000 checks of drive took 2.0 to 2.3 instead of 1.1 to 1.8 times what they take where all entries are cached."""
     expanded_kinds, marks = kinds.values, kinds.marks
     direct: list[str] = []
     own: list[str] = []

@@ -303,9 +303,8 @@ class Fetch:
         smaller: list[Lookup | None] = []
         has_less = False
         for lookup, warrants in _with_warrants(together, warrants_by_read):
-            # Rows that do not count have been left out, but may be why this one key has reached the limit.
-            is_alone = len(together) == 1 and lookup.count == 1
-            is_too_large = is_alone or (lookup.count == 1 and sum(map(len, warrants)) > lookup.most)
+            # A key that was read alone has reached the limit, perhaps by rows that do not count and were left out.
+            is_too_large = lookup.count == 1 and (len(together) == 1 or sum(map(len, warrants)) > lookup.most)
             smaller.append(lookup.less() if is_too_large else lookup)
             has_less |= is_too_large
         some = [lookup for lookup in smaller if lookup is not None]

@@ -289,7 +289,7 @@ class Graph:
         return 2 * self.packed.bytes < self.packed.max_bytes
 
     def make_space(self, more: int) -> bool:
-        """Returns whether so many bytes more may be packed; the limit on all is raised for it if that is possible."""
+        """Returns whether this many more bytes fit what may be packed. Raises the limit if that is possible."""
         while self.packed.bytes + more > self.packed.max_bytes:
             if not self._grow():
                 return False

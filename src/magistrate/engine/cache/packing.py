@@ -57,6 +57,7 @@ class Pack(Lookup, Generic[K, R]):
                 some = warrants[first : first + KEPT_AT_ONCE]
                 for warrant in some:
                     object_id, kind, other_id = self._divide(warrant)
+                    # not the property is_conditional: this runs very often
                     is_certain = not (warrant.policy or warrant.expires_at or warrant.starts_at)
                     texts[object_id] += pack(kind, other_id, is_certain)
                 yield len(some)
