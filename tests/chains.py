@@ -4,6 +4,8 @@ deep as they are long, nor take the square of their length."""
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import pytest
+
 Rules = dict[str, dict[str, Any]]
 
 
@@ -62,6 +64,12 @@ CHAINS = {
     "links in allOf": Chain(lambda name, place: combined("allOf", on_parent(name))),
     "mixed": Chain(_mixed, lambda place: place % 5 == 3),
 }
+
+BY_DAY = ("anyOf", "noneOf", "links in allOf", "mixed")
+EVERY_CHAIN = pytest.mark.parametrize(
+    "name", [name if name in BY_DAY else pytest.param(name, marks=pytest.mark.nightly) for name in CHAINS]
+)
+"""Runs a test for some of them by day, which together have every kind of rule, and for all at night."""
 
 WARRANTS = ("doc:d#parent@doc:d",)
 """Besides one of the last relation on `doc:d`."""

@@ -18,62 +18,57 @@ from tests.standby import Standby, require_replication, standby_of
 
 TESTS = Path(__file__).parent
 LONG_FILES = (
-    "api/test_store_matrix.py",
-    "api/test_openapi.py",
-    "processes/test_tracing.py",
-    "engine/rules/test_operators.py",
-    "processes/test_keys.py",
-    "cli/test_prompts.py",
-    "api/test_lost_writes.py",
-    "processes/test_supervisor.py",
-    "test_docs.py",
-    "test_example_application.py",
-    "test_outgoing.py",
-    "clients/python/test_frameworks.py",
-    "processes/test_memory.py",
-    "processes/test_log.py",
-    "test_vocabulary.py",
-    "processes/test_backups.py",
-    "processes/test_tls.py",
-    "processes/test_upgrading.py",
-    "browser/test_console_access.py",
-    "processes/test_runbook.py",
-    "test_garbage.py",
-    "processes/test_observing.py",
-    "browser/test_console_quality.py",
-    "operations/test_time_limits.py",
-    "properties/test_access_feed.py",
-    "store/test_query_plans.py",
-    "store/test_sealing.py",
-    "engine/test_conditions.py",
-    "engine/test_denial_reasons.py",
-    "engine/policy/test_parser.py",
-    "processes/test_crash_stores.py",
-    "operations/test_contextual_warrants.py",
-    "properties/test_allowed_types.py",
-    "browser/test_reference.py",
-    "processes/test_admin_port.py",
-    "operations/test_bitmap_listings.py",
-    "processes/test_cache_memory.py",
-    "browser/test_console_tests.py",
-    "engine/lists/test_language.py",
-    "cli/test_warrant_migration.py",
-    "processes/test_temporary.py",
-    "cli/test_comparing.py",
-    "test_check_scenarios.py",
-    "api/test_difference.py",
-    "operations/test_storms.py",
-    "properties/test_difference.py",
-    "properties/test_many_stores.py",
-    "cli/test_documents.py",
-    "cli/test_service_backups.py",
-    "browser/test_console_service.py",
-    "processes/test_audit.py",
     "test_query_scenarios.py",
-    "processes/test_lost_writes.py",
-    "properties/test_walking_ahead.py",
-    "engine/text/test_round_trips.py",
-    "properties/test_check.py",
+    "test_check_scenarios.py",
+    "test_docs.py",
+    "operations/test_check.py",
+    "processes/test_supervisor.py",
+    "processes/test_tracing.py",
+    "processes/test_serve.py",
+    "processes/test_keys.py",
+    "test_outgoing.py",
+    "api/test_store_matrix.py",
+    "api/test_slow_readers.py",
+    "engine/test_chains.py",
+    "processes/test_memory.py",
+    "api/test_openapi.py",
+    "engine/rules/test_operators.py",
+    "processes/test_webhooks.py",
+    "cli/test_prompts.py",
+    "cli/test_backups.py",
+    "engine/test_denial_reasons.py",
+    "processes/test_tls.py",
+    "api/test_replicas.py",
+    "processes/test_log.py",
+    "api/test_lost_writes.py",
+    "cli/test_documents.py",
+    "processes/test_temporary.py",
+    "history_check/test_planted_faults.py",
+    "api/test_watch.py",
+    "cli/test_import.py",
+    "clients/test_go_client.py",
+    "browser/test_console_quality.py",
+    "cli/test_comparing.py",
+    "clients/python/test_allowed.py",
+    "processes/test_audit.py",
+    "store/test_atomicity.py",
+    "operations/test_storms.py",
+    "processes/test_observing.py",
+    "processes/test_read_only.py",
+    "clients/conformance/test_typescript.py",
+    "processes/test_admin_port.py",
+    "store/test_sealing.py",
+    "properties/test_difference.py",
+    "operations/test_bitmap_listings.py",
+    "processes/test_backups.py",
+    "engine/policy/test_parser.py",
+    "operations/test_graph_filling.py",
+    "clients/test_typescript_package.py",
+    "cli/test_warrant_migration.py",
+    "store/test_planner_statistics.py",
+    "api/test_chains.py",
+    "api/test_authz.py",
+    "api/test_difference.py",
 )
 """Those that take longest, by a run of all tests on a busy machine (`--junitxml`), which are run first: a process that
 began one of them last would keep the others waiting."""
@@ -82,16 +77,49 @@ STORES = ("sqlite", "postgres")
 POSTGRES_AT_NIGHT = ("sqlite", pytest.param("postgres", marks=pytest.mark.nightly))
 POSTGRES_NIGHTLY = pytest.mark.parametrize("database_url", POSTGRES_AT_NIGHT, indirect=True)
 """Is for tests that take seconds and are about something other than the store."""
+BOTH_STORES_BY_DAY = (
+    "tests/api/test_as_of.py",
+    "tests/api/test_check.py",
+    "tests/api/test_deleting_by_filter.py",
+    "tests/api/test_difference.py",
+    "tests/api/test_events.py",
+    "tests/api/test_idempotency.py",
+    "tests/api/test_lists.py",
+    "tests/api/test_object_types.py",
+    "tests/api/test_objects.py",
+    "tests/api/test_policies.py",
+    "tests/api/test_query.py",
+    "tests/api/test_tokens.py",
+    "tests/api/test_warrants.py",
+    "tests/api/test_watch.py",
+    "tests/api/test_writes.py",
+    "tests/cli/test_backups.py",
+    "tests/cli/test_import.py",
+    "tests/histories/",
+    "tests/openfga/test_checks.py",
+    "tests/openfga/test_reads.py",
+    "tests/operations/",
+    "tests/properties/",
+    "tests/store/",
+    "tests/test_as_of_scenarios.py",
+    "tests/test_check_scenarios.py",
+    "tests/test_difference_scenarios.py",
+    "tests/test_explain_scenarios.py",
+    "tests/test_query_scenarios.py",
+    "tests/test_write_scenarios.py",
+    "tests/v1/",
+)
+"""Begin the names of the tests that run on both stores by day: the store, what reads and writes it, and the scenarios.
+Elsewhere, a test that is parametrized by store runs on SQLite by day and on PostgreSQL at night."""
 THRESHOLDS = gc.get_threshold()
 
 MAX_SURVIVORS = 300_000
 """Objects that may be frozen besides the tests themselves until all are scanned, which takes half a second."""
 
 # Not of the current profile, which is another where the variable CI is set. Other work on the machine is no failure.
-settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=100, deadline=None)
+settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=40, deadline=None)
 settings.register_profile("nightly", parent=settings.get_profile("quick"), max_examples=1_000)
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=20_000)
-settings.register_profile("brief", parent=settings.get_profile("quick"), max_examples=40)
 settings.load_profile("quick")
 
 gc.disable()  # until all tests are collected, of which nothing is freed
@@ -102,9 +130,19 @@ def list_seeds(by_day: int, at_night: int) -> list[Any]:
     return [*range(by_day), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(by_day, at_night))]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if is_for_postgres(item) and not item.nodeid.startswith(BOTH_STORES_BY_DAY):
+            item.add_marker(pytest.mark.nightly)
     places = {(TESTS / name).resolve(strict=True): place for place, name in enumerate(LONG_FILES)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+def is_for_postgres(item: pytest.Item) -> bool:
+    """Whether it is the one of two tests that runs on PostgreSQL."""
+    called = getattr(item, "callspec", None)
+    return called is not None and "postgres" in called.params.values()
 
 
 def pytest_collection_finish() -> None:

@@ -67,6 +67,7 @@ def test_our_own_api_of_openfga_is_measured_as_any_other_server(
     assert "| drive, 1,000, own: list |" in printed
 
 
+@pytest.mark.nightly
 def test_openfga_is_measured_with_the_same_answers(capsys: pytest.CaptureFixture[str]) -> None:
     with stub_server(SmallOpenFga().answer) as stub:
         run("--stores", "", "--openfga", stub.url, "--name", "small")

@@ -317,6 +317,7 @@ def test_nobody_reaches_much_by_warrants_of_their_own(name: str) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.nightly
 @every_dataset
 async def test_queries_have_about_as_many_rows_as_they_say(name: str, tmp_path: Path) -> None:
     dataset = DATASETS[name](SMALLEST_QUERIED_SIZE, 1)

@@ -62,6 +62,7 @@ def announced(process: subprocess.Popen[str], log: Path) -> str:
     return found[1]
 
 
+@pytest.mark.nightly
 def test_its_own_tests_pass(tmp_path: Path) -> None:
     # In a folder of its own: a second pytest would close that of the first to the user that PostgreSQL runs as.
     command = [sys.executable, "-m", "pytest", str(EXAMPLE), "--basetemp", str(tmp_path / "own")]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.chains import CHAINS, WARRANTS, combined, same
+from tests.chains import CHAINS, EVERY_CHAIN, WARRANTS, combined, same
 from tests.cli.cases import Magistrate
 from tests.conftest import POSTGRES_AT_NIGHT, new_database_url
 from tests.running import Client, running_service, settings_for
@@ -57,7 +57,7 @@ def nested(keyword: str) -> dict[str, Any]:
     return rule
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@EVERY_CHAIN
 def test_a_chain_of_relations_is_like_any_other_type(name: str, length: int, served: Client) -> None:
     chain = CHAINS[name]
     relations = chain.relations(length)

@@ -20,6 +20,9 @@ from tests.running import Client, running_service, settings_for
 
 WATCH, ACCESS = "/v2/watch", "/v2/watch/access?of=document%23viewer%40user"
 BOTH = pytest.mark.parametrize("path", [WATCH, ACCESS], ids=["watch", "access"])
+WATCH_BY_DAY = pytest.mark.parametrize(
+    "path", [pytest.param(WATCH, id="watch"), pytest.param(ACCESS, id="access", marks=pytest.mark.nightly)]
+)
 RECEIVE_BUFFER = 4_096
 WARRANTS = 100
 TEXT = "x" * 20_000
@@ -207,7 +210,7 @@ def test_a_snapshot_that_is_not_read_ends_without_a_token(
     assert {event["event"] for event in events[:-1]} == {"snapshot"}
 
 
-@BOTH
+@WATCH_BY_DAY
 def test_many_that_do_not_read_take_little_memory(service: Client, limits: Callable[..., None], path: str) -> None:
     limits()
     count = 30

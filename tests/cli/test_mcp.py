@@ -214,6 +214,7 @@ def test_what_is_too_long_is_left_out_and_named(service: Client) -> None:
     assert refused.is_error
 
 
+@pytest.mark.nightly
 def test_pages_of_long_metas_have_fewer_rows(service: Client) -> None:
     meta = {"text": "x" * (MAX_CHARACTERS // 8)}
     for number in range(20):

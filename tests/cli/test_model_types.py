@@ -170,6 +170,7 @@ def has(relation: Relation) -> UserRelation:
     assert wrong.stdout.count("[assignment]") == 3, wrong.stdout
 
 
+@pytest.mark.nightly
 def test_a_typo_is_an_error_of_go(magistrate: Magistrate, file: str, tmp_path: Path) -> None:
     if shutil.which("go") is None or shutil.which("gofmt") is None:
         pytest.skip("go is not installed; its compiler is needed to show that a typo is an error")

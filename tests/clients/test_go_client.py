@@ -65,11 +65,13 @@ def example_service(database_url: str) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.nightly
 def test_it_is_formatted_and_vetted() -> None:
     assert run_go("gofmt", "-l", ".") == ""
     run_go("go", "vet", "./...")
 
 
+@pytest.mark.nightly
 def test_its_own_tests_pass_with_the_race_detector() -> None:
     run_go("go", "test", "-race", "./...")
 

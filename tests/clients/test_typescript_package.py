@@ -126,6 +126,7 @@ console.log(JSON.stringify({ answers, missing }));
     assert json.loads(printed) == {"answers": [True, False], "missing": True}
 
 
+@pytest.mark.nightly
 def test_the_first_example_of_the_readme_prints_what_it_says(beside_tools: Path, service: Client) -> None:
     code = read_block("ts")
     variables = variables_for(service)

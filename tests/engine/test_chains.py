@@ -21,7 +21,7 @@ from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from tests.calls import count_calls
-from tests.chains import CHAINS, WARRANTS, Chain, combined, on_parent, same
+from tests.chains import CHAINS, EVERY_CHAIN, WARRANTS, Chain, combined, on_parent, same
 from tests.memory_source import PLENTY, found_paths, model_of, rows_of
 from tests.scenario_files import stored_warrant
 
@@ -99,7 +99,7 @@ def found(findings: Findings, wanted: str) -> set[str]:
     return {one.relation for one in listed if wanted in [*one.ids(existing)]}
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@EVERY_CHAIN
 def test_the_first_of_a_chain_is_decided_and_found_by_the_last(name: str) -> None:
     chain, warrants = CHAINS[name], warrants_of(LONG)
     model, holds = model_with(chain, LONG), "r0" in chain.holding(LONG)
@@ -117,7 +117,7 @@ def test_the_first_of_a_chain_is_decided_and_found_by_the_last(name: str) -> Non
         assert decided(model, question("r0", "bob"), warrants).value == FALSE
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@EVERY_CHAIN
 def test_no_step_in_a_chain_is_long(name: str) -> None:
     chain, warrants, turns = CHAINS[name], warrants_of(1_000), CallsInTurns()
 
@@ -128,7 +128,7 @@ def test_no_step_in_a_chain_is_long(name: str) -> None:
     assert turns.most < MAX_CALLS
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@EVERY_CHAIN
 @pytest.mark.parametrize("text", ["select doc where user:ann is *", "select * of type user for doc:d"])
 def test_all_relations_of_a_chain_are_found_with_work_that_grows_like_the_chain(name: str, text: str) -> None:
     chain = CHAINS[name]

@@ -176,6 +176,7 @@ async def test_only_definitions_that_changed_are_read_again(counted: tuple[Conte
     assert [name for name in after if after[name] is not before.get(name)] == ["folder"]
 
 
+@pytest.mark.parametrize("counted", POSTGRES_AT_NIGHT, indirect=True)
 async def test_a_chain_of_ten_thousand_groups_answers(counted: tuple[Context, CountingDatabase]) -> None:
     ctx, _ = counted
     await define(ctx, DRIVE)

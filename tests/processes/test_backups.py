@@ -123,6 +123,7 @@ def test_a_restore_that_is_killed_changes_nothing_and_can_be_repeated(
     assert export(target) == whole
 
 
+@pytest.mark.nightly
 def test_a_restore_into_a_store_that_is_killed_shows_nothing_and_can_be_repeated(
     kind: str, filled: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -93,17 +93,17 @@ class Load:
         assert answer.status_code == 200
 
 
-CASES: list[tuple[Callable[[Load, int], None], int]] = [
-    (Load.check_unknown, 20_000),
-    (Load.check_unknown_subjects, 25_000),
-    (Load.check_crowded, 25_000),
-    (Load.list_large_objects, 80),
+CASES = [
+    pytest.param(Load.check_unknown, 20_000, id="check_unknown", marks=pytest.mark.nightly),
+    pytest.param(Load.check_unknown_subjects, 25_000, id="check_unknown_subjects", marks=pytest.mark.nightly),
+    pytest.param(Load.check_crowded, 25_000, id="check_crowded"),
+    pytest.param(Load.list_large_objects, 80, id="list_large_objects"),
 ]
 """Has each load with its number: the ids and metas alone that it reads take three or more times CACHE_BYTES. That
 does not say that each exceeded the limit while caches were bounded by counts."""
 
 
-@pytest.mark.parametrize(("send", "count"), CASES, ids=[send.__name__ for send, _ in CASES])
+@pytest.mark.parametrize(("send", "count"), CASES)
 def test_a_service_takes_no_more_memory_than_its_caches_may(
     tmp_path: Path, send: Callable[[Load, int], None], count: int
 ) -> None:

@@ -73,6 +73,7 @@ SECOND = 1_000_000
 """In microseconds, as all times of warrants."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", STORES)
 def test_random_histories_agree_with_the_oracle_at_random_times_in_both_workers(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest

@@ -68,6 +68,7 @@ def count_statements(client: Client, load: int, clients: list[Client]) -> float:
     return (sum_metric(client, "magistrate_statements_total") - before) / (time.monotonic() - began_at)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("load", [0, 20])
 def test_many_workers_poll_as_often_as_one(url: str, tmp_path: Path, load: int) -> None:
     counts: dict[int, float] = {}

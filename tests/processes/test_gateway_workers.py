@@ -4,6 +4,8 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.api.gateways import RULES, Gateway
 from tests.issuing import issue_key
 from tests.leaks import keep_secret
@@ -32,6 +34,7 @@ def list_workers(service: ServiceProcess) -> set[str]:
         return set(re.findall(r'magistrate_graph_entries\{worker="(\d+)"\}', client.get("/metrics").text))
 
 
+@pytest.mark.nightly
 def test_workers_answer_alike_and_keep_the_rules_over_a_reload(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(RULES)

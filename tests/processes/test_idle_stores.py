@@ -36,6 +36,7 @@ def use_stores(client: Client, stores: int) -> None:
         client.get(f"/stores/store-{number}/v2/objects").raise_for_status()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", STORES)
 def test_idle_stores_take_no_statements(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     url = new_database_url(kind, tmp_path, request)

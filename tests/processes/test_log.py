@@ -197,6 +197,7 @@ def write_until(stop: threading.Event, url: str, statuses: list[int]) -> None:
                 continue
 
 
+@pytest.mark.nightly
 def test_a_restart_of_the_server_under_load_is_a_few_lines_of_json(
     tmp_path: Path, postgres: PostgresServer, request: pytest.FixtureRequest
 ) -> None:

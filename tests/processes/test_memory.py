@@ -145,9 +145,12 @@ RECEIVED = {
     "pieces of long bodies": lambda client: incomplete_body(client, 200_000, 60_000),
     "pipelined requests": pipelined,
 }
+BY_DAY = ("incomplete heads", "pieces of long bodies")
 
 
-@pytest.mark.parametrize("kind", RECEIVED)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in BY_DAY else pytest.param(kind, marks=pytest.mark.nightly) for kind in RECEIVED]
+)
 def test_what_clients_send_takes_no_more_than_it_may(tmp_path: Path, kind: str) -> None:
     with serving(tmp_path, max_received_bytes=MAX_RECEIVED, max_all_bodies_bytes=MAX_RECEIVED) as (service, client):
         client.define({"document": {"viewer": {}}})

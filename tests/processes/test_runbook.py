@@ -103,6 +103,7 @@ def add_program(path: Path, command: str) -> None:
     path.chmod(0o755)
 
 
+@pytest.mark.nightly
 def test_the_commands_of_the_runbook_do_what_it_says(shell: Shell, folder: Path, postgres: PostgresServer) -> None:
     text = (ROOT / "docs" / "runbook.md").read_text()
     for url in URLS:

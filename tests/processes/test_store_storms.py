@@ -57,6 +57,7 @@ class Storm:
             self.wrong.append((f"{request.method} {request.url.path}", answer.status_code, answer.text))
 
 
+@pytest.mark.nightly
 def test_storms_of_stores_fail_no_request_and_lose_no_name(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(removal, "REMOVE_AFTER_SECONDS", 0.6)
     monkeypatch.setattr(service_wiring, "REMOVE_EVERY_SECONDS", 0.1)

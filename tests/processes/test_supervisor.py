@@ -52,6 +52,7 @@ def logged(errors: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in errors.splitlines() if line.startswith("{")]
 
 
+@pytest.mark.nightly
 def test_workers_that_start_slowly_are_left_to_start(tmp_path: Path) -> None:
     in_workers(
         tmp_path,

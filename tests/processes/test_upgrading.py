@@ -235,7 +235,7 @@ def test_a_new_version_migrates_under_the_one_before_which_can_be_restarted(
         assert stop_quietly(after) == ["a migration begins: next", f"the database was migrated: {NEWEST + 1}"]
 
 
-@POSTGRES_NIGHTLY
+@pytest.mark.nightly
 def test_a_version_starts_on_what_the_next_one_has_made(
     url: str, this_version: Path, expanding_version: Path, tmp_path: Path
 ) -> None:
@@ -258,7 +258,7 @@ def test_a_version_starts_on_what_the_next_one_has_made(
         stop_quietly(again)
 
 
-@POSTGRES_NIGHTLY
+@pytest.mark.nightly
 def test_a_version_that_a_migration_breaks_is_not_ready_and_does_not_start(
     url: str, this_version: Path, breaking_version: Path, tmp_path: Path
 ) -> None:
@@ -281,7 +281,7 @@ def test_a_version_that_a_migration_breaks_is_not_ready_and_does_not_start(
         stop_quietly(after)
 
 
-@POSTGRES_NIGHTLY
+@pytest.mark.nightly
 def test_the_commands_of_an_upgrade_do_what_operating_says(
     url: str, this_version: Path, expanding_version: Path, tmp_path: Path
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_token_is_good_for_every_worker(tmp_path: Path) -> None:
     assert len(dump(f"sqlite:///{tmp_path}/magistrate.db")["session_key"]) == 1
 
 
+@pytest.mark.nightly
 def test_a_reload_replaces_every_worker_and_loses_no_request(tmp_path: Path) -> None:
     faults: list[str] = []
     done = threading.Event()

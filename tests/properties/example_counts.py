@@ -4,5 +4,5 @@ from hypothesis import settings
 
 
 def scale_examples(count: int) -> int:
-    """Returns `count` for the 100 examples of a run without options, and as much more or less as its profile has."""
+    """Returns `count` for a profile with 100 examples, and as much more or less as the current one has."""
     return max(1, count * settings().max_examples // 100)

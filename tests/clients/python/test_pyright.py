@@ -11,6 +11,7 @@ from tests.generated_docs import ROOT
 SOURCES = ROOT / "clients" / "python" / "src"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("version", ["3.9", pytest.param("3.13", marks=pytest.mark.nightly)])
 def test_pyright_finds_nothing(node_folder: Path, version: str) -> None:
     found = check_types(node_folder, "--pythonversion", version, str(SOURCES))

@@ -268,14 +268,13 @@ PROPERTIES: dict[str, Sequence[str]] = {
 operator that each of them uses. The models have every operator that is registered."""
 
 
-@pytest.mark.parametrize("profile", ["brief", pytest.param("quick", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("member", PROPERTIES)
-def test_an_operator_that_no_code_knows_of_has_one_meaning_in_every_evaluator(member: str, profile: str) -> None:
+def test_an_operator_that_no_code_knows_of_has_one_meaning_in_every_evaluator(member: str) -> None:
     """The properties run in a process in which the operator is registered from the beginning. The seed is fixed: with
     others, once in a hundred runs no example of a test happens to use the member. Without the operator, the same
     properties run on other examples each time."""
     plugin = ["-p", "tests.engine.rules.registered_operator", f"--uses={member}", "-p", "no:cacheprovider"]
-    plugin += ["--hypothesis-seed=2", f"--hypothesis-profile={profile}"]
+    plugin += ["--hypothesis-seed=2"]
     chosen = [f"tests/properties/{name}" for name in PROPERTIES[member]]
     run = subprocess.run([sys.executable, "-m", "pytest", "-q", *plugin, *chosen], cwd=ROOT, capture_output=True)
 
