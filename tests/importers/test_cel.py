@@ -18,6 +18,7 @@ from magistrate.errors import InvalidParameter
 from tests.importers.cel_expressions import PARAMETERS, contexts, expressions, full_contexts
 from tests.importers.cel_reference import decide_there
 from tests.importers.condition_cases import CASES
+from tests.properties.example_counts import count_for_all_answers
 
 NOW = 1_767_225_600_000_000
 
@@ -34,7 +35,7 @@ def decide_here(
 SEEN: Counter[bool | None] = Counter()
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=count_for_all_answers(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(expressions(), st.one_of(contexts, full_contexts, full_contexts))
 def test_any_condition_has_the_answer_of_cel(expression: str, context: dict[str, Any]) -> None:
     answer = decide_there(expression, PARAMETERS, context)

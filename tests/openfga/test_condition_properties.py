@@ -17,6 +17,7 @@ from magistrate.engine.work import Work
 from magistrate.errors import OpenFgaRefusal
 from tests.importers.cel_expressions import PARAMETERS, contexts, expressions, full_contexts
 from tests.importers.cel_reference import decide_there
+from tests.properties.example_counts import count_for_all_answers
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _TRUTH = {True: TRUE, False: FALSE, None: UNKNOWN}
@@ -31,7 +32,11 @@ def render_type(of_type: str) -> dict[str, Any]:
     }
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(
+    max_examples=count_for_all_answers(),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 @given(expressions(), st.one_of(contexts, full_contexts, full_contexts), st.sets(st.sampled_from([*PARAMETERS])))
 def test_any_condition_has_the_answer_of_cel(expression: str, context: dict[str, Any], of_tuple: set[str]) -> None:
     assume(len(expression.encode()) <= MAX_EXPRESSION_BYTES)

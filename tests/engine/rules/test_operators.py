@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
@@ -34,6 +34,7 @@ from tests.engine.rules.exactly_one_of import USES, ExactlyOneOf, registered
 from tests.fga.requests import check
 from tests.generated_docs import ROOT, console_operators
 from tests.memory_source import evaluated, explained, found, model_of
+from tests.properties.example_counts import count_for_all_answers
 from tests.properties.graphs import decided
 from tests.properties.models import Types, oracle_value
 from tests.running import Client
@@ -300,6 +301,7 @@ def test_it_has_the_same_meaning_in_cycles() -> None:
     asked = Check(ObjectRef(TypeName("document"), ObjectId("1")), RelationName("a"), Subject(TypeName("user"), ONE))
     seen: set[int | None] = set()
 
+    @settings(max_examples=count_for_all_answers())
     @given(circles())
     def prove(stored: list[Warrant]) -> None:
         [node], _ = evaluated(model_of(types, stored), stored, [asked])
