@@ -156,4 +156,4 @@ def test_an_object_with_many_warrants_is_left_to_the_store() -> None:
     graph = packed_graph(stored_from(*WRITTEN, *many))
 
     assert decide(graph, "document:many#viewer@user:eve") is Undecided.MISSING
-    assert graph.packed.select_unpacked(TypeName("document"), [ObjectId("many"), ObjectId("1")]) == ["many"]
+    assert graph.packed.select_unpacked(TypeName("document"), [ObjectId("1"), ObjectId("many")]) == ["many"]

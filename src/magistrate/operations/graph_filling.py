@@ -27,9 +27,9 @@ from magistrate.operations.scheduling import IdlePace, Pace, attempt_work, limit
 from magistrate.store.contract.lists import ObjectFilter, Slice
 from magistrate.store.contract.stores import DEFAULT_STORE
 
-PAGE_OBJECTS = 200
-"""Limits the objects that are read together: with some views each, that is a statement of some milliseconds. With
-fewer, statements, and what each fetch does besides, take a fifth of the time."""
+PAGE_OBJECTS = 400
+"""Limits the objects that are read together: with some views each, that is a statement of some milliseconds. With half
+as many, filling takes a tenth more of the processor; twice as many are packed in steps that are twice as long."""
 LOOK_EVERY_SECONDS = 1.0
 """Sets how often it is found out whether something has changed."""
 PASS_SHARE = 50

@@ -140,6 +140,10 @@ class PackedById(Generic[K]):
             return True
         return self.last is not None and (object_id <= self.last or object_id == WILDCARD)
 
+    def covers_up_to(self, object_id: ObjectId) -> bool:
+        """Returns whether all warrants with this id, or one before it, are here."""
+        return self.is_complete or (self.last is not None and object_id <= self.last)
+
     def is_next(self, after: ObjectId | None) -> bool:
         """Returns whether it may be extended by the ids behind this one; None stands for all."""
         return self.is_open and not self.is_complete and self.last == after
@@ -262,11 +266,13 @@ class PackedWarrants:
             self._count(packed)
         return packed
 
-    def select_unpacked(self, of_type: TypeName, ids: Iterable[ObjectId]) -> list[ObjectId]:
-        """Returns the objects of a type of which some warrants have to be read from the store."""
+    def select_unpacked(self, of_type: TypeName, ids: Sequence[ObjectId]) -> list[ObjectId]:
+        """Returns the objects of a type of which some warrants have to be read from the store. The ids are in order."""
+        if not ids:
+            return []
         every: list[PackedById[Any]] = [packed for (each, _), packed in self._by_subject.items() if each == of_type]
         every.append(self.prepare_objects(of_type))
-        some = [packed for packed in every if packed.has_marks or not packed.is_complete]
+        some = [packed for packed in every if packed.has_marks or not packed.covers_up_to(ids[-1])]
         return [object_id for object_id in ids if any(packed.needs_store(object_id) for packed in some)]
 
     def add_page(self, packed: PackedById[K], texts: Mapping[ObjectId, str], last: ObjectId | None) -> None:
