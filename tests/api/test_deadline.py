@@ -48,7 +48,8 @@ WRITES = {
 
 @contextmanager
 def serving(url: str, **settings: int) -> Iterator[Client]:
-    given = settings_for(url, request_timeout_ms=LIMIT_MS, store_timeout_ms=LONG_MS, **settings)
+    """Has a client of a service whose cache is empty, so that every read has to wait for the store."""
+    given = settings_for(url, request_timeout_ms=LIMIT_MS, store_timeout_ms=LONG_MS, graph_filling=False, **settings)
     with running_service(given) as service, Client(service) as client:
         client.timeout = httpx.Timeout(8.0)  # psycopg would wait for ten seconds more
         yield client
