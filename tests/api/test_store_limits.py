@@ -217,6 +217,7 @@ def test_a_request_counts_once_whether_it_leaves_the_fast_path(driven: Client) -
     assert [changed.status_code, check(driven, "acme").status_code] == [200, 200]
 
 
+@pytest.mark.nightly
 def test_workers_count_the_requests_to_a_store_together(tmp_path: Path) -> None:
     rate, workers, requests = 5, 3, 60
     with ServiceProcess(tmp_path, workers=str(workers), api_key=KEY) as service:

@@ -34,6 +34,7 @@ def test_all_workers_write_one_chain_to_a_file(tmp_path: Path) -> None:
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
 
 
+@pytest.mark.nightly
 def test_each_worker_writes_a_chain_to_standard_output(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path, "--workers", "2", "--audit-log", "-", api_key=KEY) as service:
         write_objects(service, 12)

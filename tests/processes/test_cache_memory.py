@@ -97,7 +97,7 @@ CASES = [
     pytest.param(Load.check_unknown, 20_000, id="check_unknown", marks=pytest.mark.nightly),
     pytest.param(Load.check_unknown_subjects, 25_000, id="check_unknown_subjects", marks=pytest.mark.nightly),
     pytest.param(Load.check_crowded, 25_000, id="check_crowded"),
-    pytest.param(Load.list_large_objects, 80, id="list_large_objects"),
+    pytest.param(Load.list_large_objects, 80, id="list_large_objects", marks=pytest.mark.nightly),
 ]
 """Has each load with its number: the ids and metas alone that it reads take three or more times CACHE_BYTES. That
 does not say that each exceeded the limit while caches were bounded by counts."""

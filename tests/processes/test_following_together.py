@@ -131,6 +131,7 @@ def test_after_the_leader_was_killed_others_are_as_fresh_as_before(url: str, tmp
             wait_until(lambda leader=leader: find_leader(tmp_path / "node") not in (leader, None))  # type: ignore[misc]
 
 
+@pytest.mark.nightly
 def test_a_leader_that_stands_still_keeps_nobody_from_fresh_answers(url: str, tmp_path: Path) -> None:
     with (
         service_of(url, tmp_path / "node", 3) as service,

@@ -143,6 +143,7 @@ def test_an_invalid_or_missing_file_is_logged_and_the_keys_before_stay(tmp_path:
     assert len(errors) <= 4 * int(workers)
 
 
+@pytest.mark.nightly
 def test_a_worker_that_starts_while_the_file_is_missing_takes_over_the_keys(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     write_keys(file, FIRST)

@@ -70,7 +70,7 @@ def read_metric(client: Client, name: str) -> float:
 @pytest.mark.parametrize(
     ("kind", "pause"),
     [
-        pytest.param("objects", 0.0, id="objects at once"),
+        pytest.param("objects", 0.0, id="objects at once", marks=pytest.mark.nightly),
         pytest.param("query", 0.05, id="query one after another"),
         pytest.param("objects", 0.05, id="objects one after another", marks=pytest.mark.nightly),
         pytest.param("query", 0.0, id="query at once", marks=pytest.mark.nightly),

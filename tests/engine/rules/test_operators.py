@@ -267,9 +267,13 @@ PROPERTIES: dict[str, Sequence[str]] = {
 }
 """Properties that compare the evaluators with the oracle or with each other on random models, by the member of the
 operator that each of them uses. The models have every operator that is registered."""
+BY_DAY = ("combine", "explain")
 
 
-@pytest.mark.parametrize("member", PROPERTIES)
+@pytest.mark.parametrize(
+    "member",
+    [each if each in BY_DAY else pytest.param(each, marks=pytest.mark.nightly) for each in PROPERTIES],
+)
 def test_an_operator_that_no_code_knows_of_has_one_meaning_in_every_evaluator(member: str) -> None:
     """The properties run in a process in which the operator is registered from the beginning. The seed is fixed: with
     others, once in a hundred runs no example of a test happens to use the member. Without the operator, the same
