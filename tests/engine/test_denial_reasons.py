@@ -78,12 +78,12 @@ OTHER_WAYS: Mapping[str, list[str | Json]] = {
     "expired": [{"warrant": "document:plan#cause@user:kim", "expires_at": "2026-01-01T00:00:00Z"}],
     "not started": [{"warrant": "document:plan#cause@group:g#member", "starts_at": "2027-01-01T00:00:00Z"}],
 }
+"""Ways in which nobody gets it."""
 EXCLUDING = [
     pair if place % 3 == 0 else pytest.param(*pair, marks=pytest.mark.nightly)
     for place, pair in enumerate(product(RULES, WAYS))
 ]
 """Pairs each rule with each way: by day a third of the pairs, in which every rule and every way is."""
-"""Ways in which nobody gets it."""
 
 
 def suite_of(rule: Json, warrants: list[str | Json], denied: Json, reason: str, *, is_negated: bool = True) -> Json:

@@ -64,7 +64,6 @@ async def verify_stores(url: str, changes: Changes) -> None:
     assert len(tables["head"]) == len([row for row in tables["store"] if row[2] is not None]) == len(made) + 1
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("kind", STORES)
 @pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(NIGHTLY_ROUNDS, marks=pytest.mark.nightly)])
 def test_killed_at_any_time_stores_are_whole_and_deletions_go_on(

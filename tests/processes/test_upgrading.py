@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.conftest import POSTGRES_AT_NIGHT, STORES, new_database_url
+from tests.conftest import STORES, new_database_url
 from tests.databases import dump
 from tests.processes.service_process import ServiceProcess, read_failed_start
 from tests.processes.versions import BREAKING, EXPANDING, NEWEST, ROOT, install_version
@@ -26,7 +26,6 @@ LOADED_REQUESTS = 40
 """How many requests each client has answered before and after each step."""
 PAUSE_SECONDS = 0.005
 """Passes between the requests of a client: the processor is for the versions that start meanwhile."""
-POSTGRES_NIGHTLY = pytest.mark.parametrize("url", POSTGRES_AT_NIGHT, indirect=True)
 FIRST, SECOND = "document:plan#viewer@user:first", "document:plan#viewer@user:second"
 
 

@@ -136,9 +136,7 @@ class PackedById(Generic[K]):
 
     def covers(self, object_id: ObjectId) -> bool:
         """Returns whether all warrants with this id are here, marked or not."""
-        if self.is_complete:
-            return True
-        return self.last is not None and (object_id <= self.last or object_id == WILDCARD)
+        return self.covers_up_to(object_id) or (self.last is not None and object_id == WILDCARD)
 
     def covers_up_to(self, object_id: ObjectId) -> bool:
         """Returns whether all warrants with this id, or one before it, are here."""

@@ -46,8 +46,7 @@ class TextTable:
         """Adds a key that is not there."""
         place = self._place(key)
         self._replace(place, f"{self._buckets[place]}{key}{text}\n")
-        if self._characters > BUCKET_CHARACTERS * len(self._buckets):
-            self._split_next()
+        self._split_if_full()
 
     def put(self, key: str, text: str) -> None:
         """Adds a key or replaces its text. With an empty text, it removes the key."""
@@ -58,8 +57,7 @@ class TextTable:
             end = bucket.index(_SEPARATOR, start + 1)
             line = f"\n{key}{text}" if text else ""
             self._replace(place, f"{bucket[:start]}{line}{bucket[end:]}")
-            if self._characters > BUCKET_CHARACTERS * len(self._buckets):
-                self._split_next()
+            self._split_if_full()
         elif text:
             self.add(key, text)
 
@@ -79,8 +77,10 @@ class TextTable:
         self._characters += len(bucket) - len(former)
         self._buckets[place] = bucket
 
-    def _split_next(self) -> None:
-        """Divides the next bucket between its place and a new one."""
+    def _split_if_full(self) -> None:
+        """Divides the next bucket between its place and a new one if all are too long on average."""
+        if self._characters <= BUCKET_CHARACTERS * len(self._buckets):
+            return
         place, bit = self._split, self._bits + 1
         kept, moved = [""], [""]
         for line in self._buckets[place].split(_SEPARATOR)[1:-1]:
