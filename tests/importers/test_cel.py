@@ -38,10 +38,11 @@ SEEN: Counter[bool | None] = Counter()
 @settings(max_examples=count_for_all_answers(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(expressions(), st.one_of(contexts, full_contexts, full_contexts))
 def test_any_condition_has_the_answer_of_cel(expression: str, context: dict[str, Any]) -> None:
-    answer = decide_there(expression, PARAMETERS, context)
-    SEEN[answer] += 1
+    for asked in (expression, f"!({expression})"):
+        answer = decide_there(asked, PARAMETERS, context)
+        SEEN[answer] += 1
 
-    assert decide_here(expression, PARAMETERS, {}, context) is answer
+        assert decide_here(asked, PARAMETERS, {}, context) is answer
 
 
 def test_there_are_conditions_with_all_answers() -> None:
