@@ -1,7 +1,7 @@
 """Fixtures for all tests. Whatever uses a store or HTTP runs on SQLite and on PostgreSQL."""
 
 import gc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +74,9 @@ LONG_FILES = (
 began one of them last would keep the others waiting."""
 
 STORES = ("sqlite", "postgres")
-POSTGRES_AT_NIGHT = ("sqlite", pytest.param("postgres", marks=pytest.mark.nightly))
-POSTGRES_NIGHTLY = pytest.mark.parametrize("database_url", POSTGRES_AT_NIGHT, indirect=True)
-"""Is for tests that take seconds and are about something other than the store."""
+POSTGRES_NIGHTLY = pytest.mark.postgres_nightly
+"""Is for tests among those that run on both stores by day which are about something else, or show again on PostgreSQL
+what shorter ones do."""
 BOTH_STORES_BY_DAY = (
     "tests/api/test_as_of.py",
     "tests/api/test_check.py",
@@ -93,8 +93,6 @@ BOTH_STORES_BY_DAY = (
     "tests/api/test_warrants.py",
     "tests/api/test_watch.py",
     "tests/api/test_writes.py",
-    "tests/cli/test_backups.py",
-    "tests/cli/test_import.py",
     "tests/histories/",
     "tests/openfga/test_checks.py",
     "tests/openfga/test_reads.py",
@@ -107,7 +105,6 @@ BOTH_STORES_BY_DAY = (
     "tests/test_explain_scenarios.py",
     "tests/test_query_scenarios.py",
     "tests/test_write_scenarios.py",
-    "tests/v1/",
 )
 """Begin the names of the tests that run on both stores by day: the store, what reads and writes it, and the scenarios.
 Elsewhere, a test that is parametrized by store runs on SQLite by day and on PostgreSQL at night."""
@@ -125,6 +122,11 @@ settings.load_profile("quick")
 gc.disable()  # until all tests are collected, of which nothing is freed
 
 
+def list_by_day(values: Iterable[Any], count: int) -> list[Any]:
+    """Parameters, of which the first `count` are tested by day and the others at night."""
+    return [pytest.param(each, marks=[pytest.mark.nightly] * (place >= count)) for place, each in enumerate(values)]
+
+
 def list_seeds(by_day: int, at_night: int) -> list[Any]:
     """Parameters of a test of random histories: the seeds of a run of all tests, and more for the night."""
     return [*range(by_day), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(by_day, at_night))]
@@ -133,7 +135,8 @@ def list_seeds(by_day: int, at_night: int) -> list[Any]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if is_for_postgres(item) and not item.nodeid.startswith(BOTH_STORES_BY_DAY):
+        is_by_day = item.nodeid.startswith(BOTH_STORES_BY_DAY) and item.get_closest_marker("postgres_nightly") is None
+        if is_for_postgres(item) and not is_by_day:
             item.add_marker(pytest.mark.nightly)
     places = {(TESTS / name).resolve(strict=True): place for place, name in enumerate(LONG_FILES)}
     items.sort(key=lambda item: places.get(item.path, len(places)))

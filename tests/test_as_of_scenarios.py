@@ -19,6 +19,7 @@ from magistrate.operations.history.points_in_time import AsOf, pin_page
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
 from tests.cli.runner import CommandRunner
+from tests.conftest import POSTGRES_NIGHTLY
 from tests.memory_source import evaluated, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import STEPS, Check, Query, Scenario, scenarios_of_the_past, warrant_body
@@ -90,6 +91,7 @@ async def rows_as_of(ctx: Context, query: Query, as_of: AsOf) -> tuple[tuple[str
     return tuple(shown_row(one.row) for one in page.value.rows), None
 
 
+@POSTGRES_NIGHTLY
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
 def test_as_of_a_step_over_http_and_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
     after = carry_out_over_http(store_client, scenario)

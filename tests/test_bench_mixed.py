@@ -55,6 +55,7 @@ def test_a_server_that_runs_already_is_filled_through_its_api(
     assert "| stale answers, theirs | 0 | 0 in 4 pairs |  |" in printed
 
 
+@pytest.mark.nightly
 def test_our_own_api_of_openfga_is_measured_as_any_other_server(
     client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:

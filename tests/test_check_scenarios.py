@@ -15,6 +15,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.readers import prefetching_reader
 from tests.cli.runner import CommandRunner
+from tests.conftest import POSTGRES_NIGHTLY
 from tests.memory_source import evaluated, found_paths, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import (
@@ -110,6 +111,7 @@ async def test_a_scenario_with_a_graph_before_and_after_it_is_filled(
             assert question.implicit in (None, decision.is_implicit), question.ask
 
 
+@POSTGRES_NIGHTLY
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
 def test_a_scenario_over_http_and_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
     carry_out_over_http(store_client, scenario)

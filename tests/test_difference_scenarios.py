@@ -18,6 +18,7 @@ from magistrate.store.contract.revisions import RevisionId
 from tests.access import AccessRow, difference
 from tests.access import access as access_of
 from tests.cli.runner import CommandRunner
+from tests.conftest import POSTGRES_NIGHTLY
 from tests.memory_source import model_of
 from tests.running import KEY, Client
 from tests.scenario_files import (
@@ -101,6 +102,7 @@ async def test_differences_over_a_store(scenario: Scenario, counted: tuple[Conte
         assert [row for row in found.value.rows if not any(row.cause)] == []
 
 
+@POSTGRES_NIGHTLY
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
 def test_differences_over_http_and_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
     tokens = carry_out_over_http(store_client, scenario)

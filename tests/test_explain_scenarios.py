@@ -16,6 +16,7 @@ from magistrate.operations.checks.explain import ExplainedCheck, explain_check
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from tests.cli.runner import CommandRunner
+from tests.conftest import POSTGRES_NIGHTLY
 from tests.memory_source import completed, explained, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import Explain, Scenario, explain_scenarios
@@ -117,6 +118,7 @@ async def test_an_explanation_over_a_store_writes_nothing(
         assert found.revision == revision == await ctx.store.check()
 
 
+@POSTGRES_NIGHTLY
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
 def test_an_explanation_over_http_and_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
     carry_out_over_http(store_client, scenario)

@@ -19,6 +19,7 @@ from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
 from tests import oracle, oracle_queries
 from tests.cli.runner import CommandRunner
+from tests.conftest import POSTGRES_NIGHTLY
 from tests.oracle_queries import Facts, Row
 from tests.running import KEY, Client
 from tests.scenario_files import (
@@ -239,6 +240,7 @@ async def test_queries_over_a_store_read_once_for_each_level(
         assert database.reads == answer.levels + beside, query.q
 
 
+@POSTGRES_NIGHTLY
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
 def test_queries_over_http_and_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
     carry_out_over_http(store_client, scenario)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.chains import CHAINS, EVERY_CHAIN, WARRANTS, combined, same
 from tests.cli.cases import Magistrate
-from tests.conftest import POSTGRES_AT_NIGHT, new_database_url
+from tests.conftest import STORES, new_database_url
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
 
@@ -24,7 +24,7 @@ DEEPEST = 99
 """Rules in each other, in a body that may nest 200 arrays and objects: two of them for each rule."""
 
 
-@pytest.fixture(scope="module", params=POSTGRES_AT_NIGHT)
+@pytest.fixture(scope="module", params=STORES)
 def store_kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.conftest import list_by_day
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
 REQUESTS = 20
@@ -58,7 +59,7 @@ KINDS = (
 )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", list_by_day(KINDS, 3))
 def test_requests_leave_nothing_that_only_a_collection_would_free(client: Client, kind: str) -> None:
     for number in range(REQUESTS):
         send(client, kind, number)

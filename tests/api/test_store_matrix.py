@@ -21,7 +21,7 @@ from magistrate.api.route import Route
 from magistrate.api.route_table import ROUTES
 from tests.api.recorded_events import decisions
 from tests.api.store_places import PlacedRequest, fill, list_requests
-from tests.conftest import POSTGRES_AT_NIGHT, STORES, new_database_url
+from tests.conftest import STORES, new_database_url
 from tests.databases import Dump, dump_store
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
@@ -35,7 +35,6 @@ ROUTES_BY_OTHER_NAMES = [
 ]
 """Reach the statements that routes of v2 and those of users reach."""
 ROUTES_OF_STATEMENTS = [route for route in ROUTES if route not in ROUTES_BY_OTHER_NAMES]
-POSTGRES_NIGHTLY = pytest.mark.parametrize("stores", POSTGRES_AT_NIGHT, indirect=True)
 NOT_FOUND_ALIKE = ("Service-Token", "Warrant-Token", "Content-Type", "Allow", "Location", "WWW-Authenticate")
 
 
@@ -244,7 +243,6 @@ def test_nothing_of_another_store_is_told_or_changed(stores: TwoStores, route: R
     require_separation(stores, route)
 
 
-@POSTGRES_NIGHTLY
 @each_route(ROUTES_BY_OTHER_NAMES)
 def test_nothing_is_by_other_names_either(stores: TwoStores, route: Route) -> None:
     require_separation(stores, route)
@@ -317,7 +315,6 @@ def test_the_operator_sees_by_prefix_that_store_alone(stores: TwoStores, route: 
     require_same_view(stores, route)
 
 
-@POSTGRES_NIGHTLY
 @each_route(route for route in ROUTES_BY_OTHER_NAMES if can_have_prefix(route))
 def test_the_operator_does_so_by_other_names_too(stores: TwoStores, route: Route) -> None:
     require_same_view(stores, route)

@@ -16,7 +16,7 @@ from tests.browser.chromium import MISSING, find_chromium, fresh_page, running_b
 from tests.browser.console_pages import Console
 from tests.browser.console_places import load_example
 from tests.built_folders import build_once
-from tests.conftest import POSTGRES_AT_NIGHT, new_database_url
+from tests.conftest import STORES, new_database_url
 from tests.running import Client, running_service, settings_for
 
 
@@ -36,7 +36,7 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
         yield page
 
 
-@pytest.fixture(scope="module", params=POSTGRES_AT_NIGHT)
+@pytest.fixture(scope="module", params=STORES)
 def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A client of a service with the example, on each store in turn at night: the console is a client of the API."""
     url = new_database_url(request.param, tmp_path_factory.mktemp("stored"), request)

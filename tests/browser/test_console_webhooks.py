@@ -10,7 +10,7 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.browser.console_pages import Console
 from tests.browser.console_places import load_example
-from tests.conftest import POSTGRES_AT_NIGHT, new_database_url
+from tests.conftest import STORES, new_database_url
 from tests.issuing import issue_key
 from tests.running import Client, running_service, settings_for
 from tests.webhook_receiver import WebhookReceiver, answer_status, receiving
@@ -18,7 +18,7 @@ from tests.webhook_receiver import WebhookReceiver, answer_status, receiving
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(scope="module", params=POSTGRES_AT_NIGHT)
+@pytest.fixture(scope="module", params=STORES)
 def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A client of a service that may send to this machine, on each store in turn at night."""
     url = new_database_url(request.param, tmp_path_factory.mktemp("stored"), request)

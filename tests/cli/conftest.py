@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.cases import Magistrate
+from tests.conftest import list_by_day
 from tests.databases import new_migrated_file
 from tests.reference_server import Reference
 from tests.running import Client, running_service, settings_for
@@ -43,7 +44,7 @@ CROSSWISE = pytest.mark.parametrize(
 """Is for tests of what is read from one database and written to another."""
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=list_by_day(["sqlite", "postgresql"], 1))
 def reference(request: pytest.FixtureRequest) -> Reference:
     """More than a page of everything; objects of different types with one id; a type that nobody defined."""
     server = Reference(database=request.param, most=5)

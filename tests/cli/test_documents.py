@@ -48,6 +48,7 @@ def shell(tmp_path: Path) -> dict[str, str]:
     return os.environ | keys | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
 
+@pytest.mark.nightly
 def test_commands_answer_what_is_shown(shell: dict[str, str], tmp_path: Path) -> None:
     settings = settings_for(f"sqlite:///{tmp_path}/magistrate.db")
     migrate_store(settings)

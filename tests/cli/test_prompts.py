@@ -21,6 +21,7 @@ import pytest
 
 from tests.cli.cases import Magistrate
 from tests.cli.every_command import ARGUMENTS, Words, write_files
+from tests.conftest import list_by_day
 from tests.generated_docs import ROOT
 from tests.http_server import SilentHandler, serving
 from tests.processes.starting import start_process
@@ -170,7 +171,7 @@ def test_a_question_ends_well_whatever_is_typed(
 
 @pytest.mark.parametrize("asking", ASKING)
 @pytest.mark.parametrize("json", [(), ("--json",)])
-@pytest.mark.parametrize("redirection", ["</dev/null", "<&-", ": |"])
+@pytest.mark.parametrize("redirection", list_by_day(["<&-", "</dev/null", ": |"], 1))
 def test_a_question_that_nobody_can_answer_is_no(
     seeded: dict[str, str], tmp_path: Path, asking: str, json: Words, redirection: str
 ) -> None:
@@ -203,10 +204,10 @@ LOCAL |= {("forward", "test"), ("forward", "schema"), ("mcp",)}
 
 
 WAITING = [
-    pytest.param(command, id=" ".join(command), marks=[pytest.mark.nightly] * (place % 3 > 0))
+    pytest.param(command, id=" ".join(command), marks=[pytest.mark.nightly] * (place % 6 > 0))
     for place, command in enumerate(sorted(set(ARGUMENTS) - LOCAL))
 ]
-"""All others; a run without `-m nightly` takes every third, as one function ends them all."""
+"""All others; a run without `-m nightly` takes every sixth, as one function ends them all."""
 
 
 @pytest.mark.parametrize("command", WAITING)
@@ -269,7 +270,7 @@ READING = (
 )
 
 
-@pytest.mark.parametrize("command", READING, ids=" ".join)
+@pytest.mark.parametrize("command", list_by_day(READING, 4), ids=" ".join)
 def test_sigint_ends_every_command_that_reads_with_130(seeded: dict[str, str], tmp_path: Path, command: Words) -> None:
     with at_terminal(command, tmp_path, seeded) as (terminal, process):
         wait_until_reading(terminal, process.pid)

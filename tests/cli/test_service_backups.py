@@ -12,7 +12,7 @@ from magistrate.api.endpoints import backups
 from magistrate.operations.backups import lines, restore
 from tests.api.sockets import connect, head, read_answer
 from tests.backups import done, export, fill, fill_database, magistrate, read_answers
-from tests.conftest import POSTGRES_AT_NIGHT, new_database_url
+from tests.conftest import STORES, new_database_url
 from tests.running import KEY, Client, running_server, running_service, settings_for, wait_for_stopped_services
 from tests.waiting import wait_until
 
@@ -20,7 +20,7 @@ SUFFIXES = ("", ".gz", ".zst")
 OTHER = {"sqlite": "postgres", "postgres": "sqlite"}
 
 
-@pytest.fixture(params=POSTGRES_AT_NIGHT)
+@pytest.fixture(params=STORES)
 def kind(request: pytest.FixtureRequest) -> str:
     """The store of the service. Commands on a database are tested on both; the other is where a store moves to."""
     return str(request.param)

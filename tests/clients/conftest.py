@@ -10,7 +10,7 @@ import pytest
 
 from tests.built_folders import build_once
 from tests.clients.typescript_package import MISSING, PROGRAMS, build_package
-from tests.conftest import POSTGRES_AT_NIGHT, new_database_url
+from tests.conftest import STORES, new_database_url
 from tests.running import Client, running_service, settings_for
 
 SOURCES = Path(__file__).parent / "node"
@@ -43,7 +43,7 @@ def typescript_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_once(tmp_path_factory, "clients", build_package) / "typescript"
 
 
-@pytest.fixture(scope="module", params=POSTGRES_AT_NIGHT)
+@pytest.fixture(scope="module", params=STORES)
 def shared_client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A client of a service that all tests of a module share, on each store in turn at night: what is tested here are
     clients of APIs, which are tested on both."""

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.clients.typescript_package import run_in
 from tests.generated_docs import ROOT
 from tests.running import KEY, Client
@@ -47,6 +49,7 @@ def test_the_example_in_typescript_allows_what_it_has_written(typescript_folder:
     assert run_in(typescript_folder, "node", "page.mjs", environment=environment) == "true\n"
 
 
+@pytest.mark.nightly
 def test_the_example_in_react_has_the_types_of_the_client(typescript_folder: Path) -> None:
     source = f"""import {{ Client }} from "@magistrate/client";
 declare const client: Client;

@@ -17,7 +17,6 @@ from magistrate.wiring.examples import read_example
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.stores import migrate_store
 from tests.clients.conformance.driver import conformance_service, run_conformance
-from tests.conftest import POSTGRES_NIGHTLY
 from tests.generated_docs import ROOT
 from tests.processes.starting import start_process
 from tests.running import KEY, running_service, settings_for
@@ -101,7 +100,6 @@ def test_it_uses_nothing_that_is_newer_than_its_oldest_go() -> None:
     assert not added & set(re.findall(r"\b[a-z]\w*\.[A-Z]\w*", source))
 
 
-@POSTGRES_NIGHTLY
 def test_every_scenario_of_all_clients_goes_as_it_says(database_url: str, tmp_path: Path) -> None:
     program = tmp_path / "conformance"
     run_go("go", "build", "-o", program, "./internal/conformance")

@@ -141,6 +141,7 @@ def test_the_first_example_of_the_readme_prints_what_it_says(beside_tools: Path,
     assert SPACE.split(printed.strip()) == SPACE.split(" ".join(promised))
 
 
+@pytest.mark.nightly
 def test_the_components_of_the_readme_are_typed_and_rendered_on_a_server(beside_tools: Path) -> None:
     folder = new_folder(beside_tools, "rendered")
     (folder / "app.tsx").write_text(read_block("tsx react"))
@@ -155,6 +156,7 @@ def test_the_components_of_the_readme_are_typed_and_rendered_on_a_server(beside_
     assert printed == "<p>Ask its owner for access.</p>\n"
 
 
+@pytest.mark.nightly
 def test_the_types_of_the_readme_find_its_typo(beside_tools: Path) -> None:
     folder = new_folder(beside_tools, "typed")
     model = '{ "document": "owner" | "viewer"; "user": never; "group": "member" }'
@@ -170,6 +172,7 @@ def test_the_types_of_the_readme_find_its_typo(beside_tools: Path) -> None:
         compile_in(folder, compiler, noEmit=True, jsx="react-jsx", skipLibCheck=True)
 
 
+@pytest.mark.nightly
 def test_the_middleware_of_the_readme_answers(beside_tools: Path, service: Client) -> None:
     service.grant("document:plan#viewer@user:ann")
     code = read_block("ts express").replace("app.listen(8080)", "const server = app.listen(0, ask)")

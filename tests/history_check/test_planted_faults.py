@@ -10,6 +10,7 @@ from history_check.__main__ import main
 from history_check.checker import check_history
 from history_check.findings import MAX_FINDINGS, Fault, Findings
 from history_check.operations import QUERIES, Check, Listing, Outcome, Write
+from tests.conftest import list_by_day
 from tests.history_check.planted_faults import History, list_faults
 
 RECORDED = Path(__file__).with_name("recorded.jsonl")
@@ -36,7 +37,7 @@ def test_the_recorded_history_has_no_fault() -> None:
     assert report.revisions == report.writes["acknowledged"] > 50
 
 
-@pytest.mark.parametrize("plant", list_faults(), ids=lambda plant: plant.__name__)
+@pytest.mark.parametrize("plant", list_by_day(list_faults(), 14), ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found_and_named(
     plant: Callable[[History], Fault], history: History, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import MAX_ATTEMPTS, BitmapListing, BitmapSearches
 from magistrate.wiring.contexts import context_of
+from tests.conftest import POSTGRES_NIGHTLY
 from tests.memory_source import PLENTY, model_of
 from tests.operations.bitmap_lists import (
     OFF,
@@ -46,7 +47,7 @@ from tests.running import settings_for
 
 __all__ = ["counted", "ctx"]  # fixtures
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, POSTGRES_NIGHTLY]
 
 
 def random_warrant(randomness: random.Random) -> str:

@@ -29,7 +29,7 @@ from magistrate.store.database import Execute, Script
 from magistrate.store.sql_reads import MAX_ROWS
 from magistrate.wiring.contexts import context_of
 from tests import oracle
-from tests.conftest import POSTGRES_AT_NIGHT
+from tests.conftest import POSTGRES_NIGHTLY
 from tests.event_loop_turns import counted_turns
 from tests.operations.stored_warrants import (
     DRIVE,
@@ -176,7 +176,7 @@ async def test_only_definitions_that_changed_are_read_again(counted: tuple[Conte
     assert [name for name in after if after[name] is not before.get(name)] == ["folder"]
 
 
-@pytest.mark.parametrize("counted", POSTGRES_AT_NIGHT, indirect=True)
+@POSTGRES_NIGHTLY
 async def test_a_chain_of_ten_thousand_groups_answers(counted: tuple[Context, CountingDatabase]) -> None:
     ctx, _ = counted
     await define(ctx, DRIVE)
@@ -204,7 +204,7 @@ def members_of_all(number: int) -> Script[None]:
     )
 
 
-@pytest.mark.parametrize("counted", POSTGRES_AT_NIGHT, indirect=True)
+@POSTGRES_NIGHTLY
 async def test_a_group_of_two_hundred_thousand_answers_for_each_of_them(
     counted: tuple[Context, CountingDatabase],
 ) -> None:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.backups import answers_of, done, export, fill, fill_database, magistrate, read_answers
-from tests.conftest import POSTGRES_AT_NIGHT, STORES, new_database_url
+from tests.conftest import STORES, new_database_url
 from tests.databases import Dump, dump
 from tests.killing import kill_when
 from tests.processes.service_process import ServiceProcess
@@ -23,9 +23,6 @@ NOTICED_SECONDS = 1.0
 KILLS, NIGHTLY_KILLS = 3, 50
 MANY_KILLS = pytest.mark.parametrize("kills", [KILLS, pytest.param(NIGHTLY_KILLS, marks=pytest.mark.nightly)])
 WARRANTS = 20_000
-
-
-STORE_AT_NIGHT = pytest.mark.parametrize("kind", POSTGRES_AT_NIGHT, indirect=True)
 
 
 @pytest.fixture(scope="module", params=STORES)
@@ -67,7 +64,6 @@ def filled(kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.
     return url
 
 
-@STORE_AT_NIGHT
 @MANY_KILLS
 def test_a_backup_that_is_killed_leaves_no_file_under_its_name(kills: int, filled: str, tmp_path: Path) -> None:
     chance = random.Random(38)

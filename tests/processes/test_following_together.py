@@ -110,6 +110,7 @@ def expect_seen(clients: list[Client], warrant: str, token: str) -> None:
         wait_until(lambda client=client: client.ask(warrant).json()["result"] == "Authorized", 10)  # type: ignore[misc]
 
 
+@pytest.mark.nightly
 def test_after_the_leader_was_killed_others_are_as_fresh_as_before(url: str, tmp_path: Path) -> None:
     with (
         service_of(url, tmp_path / "node", 3) as service,

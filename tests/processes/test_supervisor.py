@@ -216,6 +216,7 @@ def test_connections_that_come_at_once_are_spread_over_the_workers(tmp_path: Pat
             assert max(counts.values()) <= 31
 
 
+@pytest.mark.nightly
 def test_a_worker_that_hangs_gets_no_connections_while_another_serves(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
         wait_until(lambda: both_serve(service))
@@ -300,6 +301,7 @@ def load_on(service: ServiceProcess) -> Iterator[Load]:
                 thread.join()
 
 
+@pytest.mark.nightly
 def test_a_reload_under_load_on_kept_connections_drops_no_request(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
         wait_until(lambda: both_serve(service))

@@ -19,6 +19,7 @@ def test_pyright_finds_nothing(node_folder: Path, version: str) -> None:
     assert found.returncode == 0, found.stdout
 
 
+@pytest.mark.nightly
 def test_pyright_finds_what_is_wrong_in_a_caller(node_folder: Path, tmp_path: Path) -> None:
     caller = tmp_path / "caller.py"
     caller.write_text("from magistrate_client import Client\n\nClient().check('user:ann', 'viewer')\n")

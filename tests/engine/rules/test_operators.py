@@ -267,7 +267,7 @@ PROPERTIES: dict[str, Sequence[str]] = {
 }
 """Properties that compare the evaluators with the oracle or with each other on random models, by the member of the
 operator that each of them uses. The models have every operator that is registered."""
-BY_DAY = ("combine", "explain")
+BY_DAY = ("explain",)
 
 
 @pytest.mark.parametrize(
