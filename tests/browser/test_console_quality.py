@@ -48,6 +48,7 @@ def test_packages_are_pinned_and_come_from_whichever_registry_is_configured() ->
     assert all("integrity" in one for name, one in lock["packages"].items() if name)
 
 
+@pytest.mark.nightly
 @pytest.mark.anyio
 async def test_axe_finds_nothing_serious(tools: Path, browser: Browser, service: Client) -> None:
     async with inspecting(browser, tools, str(service.base_url).rstrip("/")) as inspection:

@@ -110,6 +110,7 @@ async def test_without_scripts_the_plain_page_is_shown(browser: Browser, service
         await expect(page.locator(f"#{CHECK}")).to_contain_text("/v2/check")
 
 
+@pytest.mark.nightly
 async def test_axe_finds_nothing_serious_in_the_reference(tools: Path, browser: Browser, service: Client) -> None:
     async with inspecting(browser, tools, str(service.base_url).rstrip("/")) as inspection:
         await inspection.console.start()
