@@ -123,8 +123,11 @@ gc.disable()  # until all tests are collected, of which nothing is freed
 
 
 def list_by_day(values: Iterable[Any], count: int) -> list[Any]:
-    """Parameters, of which the first `count` are tested by day and the others at night."""
-    return [pytest.param(each, marks=[pytest.mark.nightly] * (place >= count)) for place, each in enumerate(values)]
+    """Parameters, of which the first `count` are tested by day and the others at night. Tuples have several."""
+    return [
+        pytest.param(*(each if isinstance(each, tuple) else (each,)), marks=[pytest.mark.nightly] * (place >= count))
+        for place, each in enumerate(values)
+    ]
 
 
 def list_seeds(by_day: int, at_night: int) -> list[Any]:

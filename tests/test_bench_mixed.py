@@ -102,6 +102,7 @@ def test_openfga_is_started_with_and_without_caches_and_compared(
         assert f"| drive, 1,000: {sent} |" in compared
 
 
+@pytest.mark.nightly
 def test_wrong_answers_end_the_run_with_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     def allow_everything(sent: Sent) -> bytes:
         if sent.path.startswith("/v2/query"):

@@ -91,6 +91,7 @@ async def test_a_scenario_over_a_store_reads_once_for_each_level_or_ahead(
             assert [warrant.render() for warrant in decision.path] == list(question.path)
 
 
+@POSTGRES_NIGHTLY
 @pytest.mark.anyio
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
 async def test_a_scenario_with_a_graph_before_and_after_it_is_filled(

@@ -33,6 +33,7 @@ from magistrate.wiring import contexts
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.stores import migrate_store
+from tests.conftest import list_by_day
 from tests.generated_docs import BLOCKS, FILES, ROOT, filled
 from tests.running import KEY, running_service, settings_for
 
@@ -169,7 +170,7 @@ async def decide_on_saturday(settings: Settings, set_clock: Callable[[str], None
         await context.decisions.write()
 
 
-@pytest.mark.parametrize("document", TRIED)
+@pytest.mark.parametrize("document", list_by_day(TRIED, 15))
 def test_the_commands_of_a_document_answer_what_it_shows(
     document: str, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ for each_schema in (SCHEMA, SCHEMA_WITHOUT_BOUNDS):
     each_schema.config.max_stream_events = 1  # the first always comes at once
 
 QUICK = settings(
-    max_examples=5,
+    max_examples=3,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),

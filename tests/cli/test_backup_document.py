@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.stores import migrate_store
@@ -37,6 +39,7 @@ def shown_commands() -> list[tuple[str, str]]:
     return [(command, output) for command, output in pairs if command.startswith("magistrate ")]
 
 
+@pytest.mark.nightly
 def test_the_commands_of_the_page_answer_what_it_shows(tmp_path: Path, postgres: PostgresServer) -> None:
     (tmp_path / "magistrate").write_text(f'#!/bin/sh\nexec {sys.executable} -m magistrate "$@"\n')
     (tmp_path / "magistrate").chmod(0o755)

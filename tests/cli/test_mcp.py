@@ -157,6 +157,7 @@ def test_every_tool_answers_from_the_service(service: Client) -> None:
     assert len(planned["access"]["results"]) == 1  # ann, who is an owner
 
 
+@pytest.mark.nightly
 def test_an_answer_has_at_most_100_rows_and_says_where_it_goes_on(service: Client) -> None:
     service.grant(*(f"document:d{number:03}#owner@user:many" for number in range(130)))
     query = {"q": "select document where user:many is viewer"}
@@ -205,6 +206,7 @@ def test_ids_that_read_like_instructions_are_values(service: Client) -> None:
     assert all("ignore-the-rules" not in texts_of(result)[0] for result in results)
 
 
+@pytest.mark.nightly
 def test_what_is_too_long_is_left_out_and_named(service: Client) -> None:
     checks = [f"document:{'x' * 490}{number:03}#viewer@user:ann" for number in range(MAX_ROWS)]
 

@@ -55,6 +55,7 @@ def test_a_file_brings_its_model_its_warrants_and_its_tests(tmp_path: Path) -> N
     assert "Left out, because they have expired: 1" in lines
 
 
+@pytest.mark.nightly
 def test_a_test_file_of_another_product_is_opened(tmp_path: Path) -> None:
     (tmp_path / "store.fga.yaml").write_text(
         "model: |\n  model\n    schema 1.1\n  type user\n  type document\n    relations\n      define viewer: [user]\n"
@@ -73,6 +74,7 @@ def test_a_test_file_of_another_product_is_opened(tmp_path: Path) -> None:
         }
 
 
+@pytest.mark.nightly
 def test_tests_that_are_too_long_for_a_link_are_in_a_file_while_the_playground_runs(tmp_path: Path) -> None:
     checks = "".join(f'  - {{check: "document:d{n * n * n}#viewer@user:ann", expect: false}}\n' for n in range(900))
     (tmp_path / "long.yaml").write_text(FILE + checks)

@@ -270,7 +270,7 @@ READING = (
 )
 
 
-@pytest.mark.parametrize("command", list_by_day(READING, 4), ids=" ".join)
+@pytest.mark.parametrize("command", list_by_day([(command,) for command in READING], 4), ids=" ".join)
 def test_sigint_ends_every_command_that_reads_with_130(seeded: dict[str, str], tmp_path: Path, command: Words) -> None:
     with at_terminal(command, tmp_path, seeded) as (terminal, process):
         wait_until_reading(terminal, process.pid)

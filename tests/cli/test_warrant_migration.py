@@ -423,6 +423,7 @@ def warrants_of(url: str) -> list[tuple[object, ...]]:
     return dump(url).get("warrant", [])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", STORES)
 def test_killed_in_the_middle_it_goes_on_behind_the_last_whole_chunk(
     kind: str, large_service: str, tmp_path: Path, request: pytest.FixtureRequest

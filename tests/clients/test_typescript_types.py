@@ -5,6 +5,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.cli.cases import Magistrate
 from tests.clients.typescript_package import DEADLINE_SECONDS
 
@@ -87,6 +89,7 @@ export const relation: Relation<"document"> = "member";
 """
 
 
+@pytest.mark.nightly
 def test_a_typo_is_an_error_of_typescript(typescript_folder: Path) -> None:
     folder = typescript_folder / "typos"
     folder.mkdir()

@@ -19,6 +19,7 @@ from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.errors import BudgetExceeded
+from tests.conftest import list_by_day
 from tests.engine.policy.hostile import READABLE
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant
@@ -132,11 +133,14 @@ def rows(warrants: Sequence[Warrant], reads: Sequence[AnyRead]) -> list[list[War
 
 @pytest.mark.parametrize(
     ("turns_of", "warrants"),
-    [
-        (check_turns, on_one_object),
-        (query_turns("select document where user:ann is viewer"), on_many_objects),
-        (query_turns("select viewer of type user for document:plan"), to_many_subjects),
-    ],
+    list_by_day(
+        [
+            (check_turns, on_one_object),
+            (query_turns("select document where user:ann is viewer"), on_many_objects),
+            (query_turns("select viewer of type user for document:plan"), to_many_subjects),
+        ],
+        1,
+    ),
 )
 def test_other_requests_run_between_policies(turns_of: Turns, warrants: Callable[[int], list[Warrant]]) -> None:
     """Cold, each of them ends a time slice or nearly so; warm, about twenty fit into one."""

@@ -40,6 +40,7 @@ def test_every_code_point_is_allowed_or_refused_by_the_table() -> None:
             assert is_id_character(code) == (code in allowed), f"U+{code:04X}"
 
 
+@pytest.mark.nightly
 def test_an_interpreter_with_a_newer_version_knows_all_of_them() -> None:
     known = [code for code in range(0x80, sys.maxunicode + 1) if is_id_character(code)]
 

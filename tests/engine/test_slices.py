@@ -184,8 +184,8 @@ GROUPS = [f"group:{number}#member@group:{number + 1}#member" for number in range
 @pytest.mark.parametrize(
     "warrants",
     [
-        pytest.param(GROUPS, id="a chain"),
-        pytest.param([*GROUPS, f"group:{LONG}#member@group:0#member"], id="a circle"),
+        pytest.param(GROUPS, id="a chain", marks=pytest.mark.nightly),
+        pytest.param([*GROUPS, f"group:{LONG}#member@group:0#member"], id="a circle", marks=pytest.mark.nightly),
         pytest.param([f"group:0#member@group:{number}#member" for number in range(1, LONG)], id="a fan"),
         pytest.param(
             [*(f"group:0#member@group:{number}#member" for number in range(1, LONG)), "group:1#member@user:*"],

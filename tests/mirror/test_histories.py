@@ -62,6 +62,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     server.give_back(made)
 
 
+@pytest.mark.nightly
 def test_a_mirror_that_is_killed_is_exact_at_its_position(client: Client, url: str) -> None:
     replay_and_kill(client, url, seed=1, kills=3)
 

@@ -204,6 +204,7 @@ def members_of_all(number: int) -> Script[None]:
     )
 
 
+@pytest.mark.nightly
 @POSTGRES_NIGHTLY
 async def test_a_group_of_two_hundred_thousand_answers_for_each_of_them(
     counted: tuple[Context, CountingDatabase],

@@ -155,7 +155,7 @@ async def filling(nodes: Sequence[Node], monkeypatch: pytest.MonkeyPatch) -> Asy
         pytest.param(100_000_000, 100, False, id="cached"),
         pytest.param(100_000_000, 100, True, id="filled", marks=pytest.mark.nightly),
         pytest.param(20_000, 10, False, id="tiny-cache", marks=pytest.mark.nightly),
-        pytest.param(20_000, 10, True, id="tiny-filled"),
+        pytest.param(20_000, 10, True, id="tiny-filled", marks=pytest.mark.nightly),
         pytest.param(0, 0, False, id="not-cached"),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from magistrate.api.audit.chain import ChainVerifier
+from tests.conftest import list_by_day
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 
@@ -50,15 +51,18 @@ def test_each_worker_writes_a_chain_to_standard_output(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        (
-            ("--audit-log", "nowhere/audit.log"),
-            "audit_log: nowhere/audit.log cannot be written: No such file or directory",
-        ),
-        (("--audit-log", "log"), "audit_log: log.chain cannot be written: Is a directory"),
-        (("--audit-log", "/dev/null"), "audit_log: /dev/null must be a regular file, or - for standard output"),
-        (("--audit-log", "a", "--audit-format", "xml"), "audit_format must be json or cloudevents"),
-    ],
+    list_by_day(
+        [
+            (
+                ("--audit-log", "nowhere/audit.log"),
+                "audit_log: nowhere/audit.log cannot be written: No such file or directory",
+            ),
+            (("--audit-log", "log"), "audit_log: log.chain cannot be written: Is a directory"),
+            (("--audit-log", "/dev/null"), "audit_log: /dev/null must be a regular file, or - for standard output"),
+            (("--audit-log", "a", "--audit-format", "xml"), "audit_format must be json or cloudevents"),
+        ],
+        1,
+    ),
 )
 def test_an_audit_log_that_cannot_be_written_keeps_it_from_starting(
     tmp_path: Path, options: tuple[str, ...], message: str

@@ -64,6 +64,7 @@ def filled(kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.
     return url
 
 
+@pytest.mark.nightly
 @MANY_KILLS
 def test_a_backup_that_is_killed_leaves_no_file_under_its_name(kills: int, filled: str, tmp_path: Path) -> None:
     chance = random.Random(38)

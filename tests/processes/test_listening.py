@@ -9,6 +9,7 @@ import pytest
 
 from magistrate.errors import InvalidSetting
 from magistrate.wiring.server import listen
+from tests.conftest import list_by_day
 from tests.processes.served_processes import free_port
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, settings_for
@@ -40,7 +41,7 @@ def test_an_address_that_cannot_be_listened_on_stops_all(hosts: str) -> None:
     socket.create_server(("127.0.0.1", port)).close()  # nothing holds it
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", list_by_day(["2", "1"], 1))
 def test_all_addresses_answer_and_the_admin_port_on_each(tmp_path: Path, workers: str) -> None:
     admin_port = free_port()
     flags = ("--host", "127.0.0.1", "--host", "::1", "--workers", workers, "--admin-port", str(admin_port))

@@ -13,6 +13,7 @@ import pytest
 from magistrate.config.settings import ImportTarget
 from magistrate.store.sqlite.files import SUFFIXES, find_exposed_files, migrate_sqlite
 from magistrate.wiring.maintenance import import_file, revoke_sessions
+from tests.conftest import list_by_day
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, settings_for
 
@@ -38,7 +39,7 @@ def begin_session(service: ServiceProcess) -> None:
         assert client.post("/v2/sessions", json={"type": "sess", "userId": "ann"}).status_code == 200
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", list_by_day(["2", "1"], 1))
 def test_every_file_of_a_running_service_is_for_its_user_alone(tmp_path: Path, no_umask: None, workers: str) -> None:
     with ServiceProcess(tmp_path, "--workers", workers, api_key=KEY) as service, service.client() as client:
         begin_session(service)

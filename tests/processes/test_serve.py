@@ -22,6 +22,7 @@ from magistrate.commit import COMMIT
 from magistrate.store.sqlite.database import SqliteFile
 from magistrate.wiring.stores import migrate_store
 from tests.api.sockets import connect, head, is_hung_up, read_answer
+from tests.conftest import list_by_day
 from tests.databases import dump
 from tests.processes.served_processes import children_of, serving
 from tests.processes.service_process import ServiceProcess, read_failed_start
@@ -110,7 +111,7 @@ def test_sigterm_stops_it_while_it_starts(tmp_path: Path) -> None:
         assert process.returncode in (0, -signal.SIGTERM)
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", list_by_day(["2", "1"], 1))
 def test_sigterm_lets_requests_in_flight_finish_and_exits_0(tmp_path: Path, workers: str) -> None:
     with ServiceProcess(tmp_path, "--workers", workers, api_key=KEY) as service, service.client() as client:
         body = b'{"objectType":"d","objectId":"x"}'
@@ -141,30 +142,37 @@ def test_sigint_stops_it_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("flags", "settings", "message"),
-    [
-        (["--database-url", "mysql://x/y"], {}, "unknown scheme"),
-        (["--database-url", "postgresql://host:notaport/db"], {}, "port"),
-        (["--database-url", "postgresql://u:s%zz@h/d"], {}, "libpq cannot read it"),
-        (
-            ["--database-url", "postgresql://u@h/d", "--read-database-url", "postgresql://u:s%zz@h/d"],
-            {},
-            "libpq cannot read it",
-        ),
-        (["--port", "9" * 5000], {}, "--port must be from 0 to 65535, not 999"),
-        (["--rate-limit", "-1"], {}, "--rate-limit must be from 0 to 1000000, not -1"),
-        (["--host", "no such host"], {}, "cannot listen on"),
-        (["--database-url", "sqlite:////no/such/folder/m.db"], {}, "No such file or directory"),
-        (["--port", "70000"], {}, "--port must be from 0 to 65535"),
-        (["--workers", "many"], {}, "--workers must be a whole number"),
-        ([], {"prot": "8000"}, "MAGISTRATE_PROT is not a setting"),
-        ([], {"workers": "257"}, "MAGISTRATE_WORKERS must be from 0"),
-        ([], {"api_key": ""}, "MAGISTRATE_API_KEYS is empty"),
-        ([], {"api_keys": "magistrate_Vd3..."}, "the API key is an example of the documentation"),
-        ([], {"API_KEY": "magistrate_Vd3..."}, "MAGISTRATE_API_KEY: the API key is an example of the documentation"),
-        (["--no-such-flag"], {}, "No such option"),
-        (["--host", "192.0.2.1"], {}, "cannot listen on"),
-        (["--jwt-keys", "no.pem", "--jwt-issuer", "x", "--jwt-audience", "y"], {}, "no.pem cannot be read"),
-    ],
+    list_by_day(
+        [
+            (["--database-url", "mysql://x/y"], {}, "unknown scheme"),
+            (["--database-url", "postgresql://u:s%zz@h/d"], {}, "libpq cannot read it"),
+            (
+                ["--database-url", "postgresql://u@h/d", "--read-database-url", "postgresql://u:s%zz@h/d"],
+                {},
+                "libpq cannot read it",
+            ),
+            (["--host", "no such host"], {}, "cannot listen on"),
+            (["--database-url", "sqlite:////no/such/folder/m.db"], {}, "No such file or directory"),
+            (["--port", "70000"], {}, "--port must be from 0 to 65535"),
+            ([], {"prot": "8000"}, "MAGISTRATE_PROT is not a setting"),
+            ([], {"api_key": ""}, "MAGISTRATE_API_KEYS is empty"),
+            (
+                [],
+                {"API_KEY": "magistrate_Vd3..."},
+                "MAGISTRATE_API_KEY: the API key is an example of the documentation",
+            ),
+            (["--jwt-keys", "no.pem", "--jwt-issuer", "x", "--jwt-audience", "y"], {}, "no.pem cannot be read"),
+            (["--database-url", "postgresql://host:notaport/db"], {}, "port"),
+            (["--port", "9" * 5000], {}, "--port must be from 0 to 65535, not 999"),
+            (["--rate-limit", "-1"], {}, "--rate-limit must be from 0 to 1000000, not -1"),
+            (["--workers", "many"], {}, "--workers must be a whole number"),
+            ([], {"workers": "257"}, "MAGISTRATE_WORKERS must be from 0"),
+            ([], {"api_keys": "magistrate_Vd3..."}, "the API key is an example of the documentation"),
+            (["--no-such-flag"], {}, "No such option"),
+            (["--host", "192.0.2.1"], {}, "cannot listen on"),
+        ],
+        10,
+    ),
 )
 def test_a_setting_that_cannot_stand_stops_it_with_a_message(
     tmp_path: Path, flags: list[str], settings: dict[str, str], message: str
@@ -182,11 +190,14 @@ def test_a_setting_that_cannot_stand_stops_it_with_a_message(
 
 @pytest.mark.parametrize(
     "spoil",
-    [
-        lambda path: path.write_bytes(b"this is no database, but long enough to be read as one" * 100),
-        lambda path: path.mkdir(),
-        lambda path: apsw.Connection(str(path)).execute("CREATE TABLE migration (other)"),
-    ],
+    list_by_day(
+        [
+            lambda path: path.write_bytes(b"this is no database, but long enough to be read as one" * 100),
+            lambda path: path.mkdir(),
+            lambda path: apsw.Connection(str(path)).execute("CREATE TABLE migration (other)"),
+        ],
+        1,
+    ),
 )
 def test_a_file_that_is_no_store_stops_it_with_a_message(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
     spoil(tmp_path / "magistrate.db")

@@ -136,6 +136,7 @@ def test_a_worker_that_is_killed_is_replaced_and_the_log_says_so(tmp_path: Path)
     assert (entry["pid"], entry["reason"]) == (killed, "ended by SIGKILL")
 
 
+@pytest.mark.nightly
 def test_a_worker_that_is_told_to_stop_is_replaced_and_loses_no_connection(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
         wait_until(lambda: len(serving_now(service)) == 2)
@@ -202,6 +203,7 @@ def connections_by_worker(service: ServiceProcess) -> Counter[int]:
     return +counted
 
 
+@pytest.mark.nightly
 def test_connections_that_come_at_once_are_spread_over_the_workers(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
         wait_until(lambda: both_serve(service))

@@ -106,6 +106,7 @@ def test_whoever_needs_one_says_so_first(tmp_path: Path, command: Words) -> None
     assert not (tmp_path / "new.db").exists()
 
 
+@pytest.mark.nightly
 def test_doctor_finds_it(tmp_path: Path) -> None:
     forbid(tmp_path, MEMORY)
 
@@ -116,6 +117,7 @@ def test_doctor_finds_it(tmp_path: Path) -> None:
     assert not [message for message in told["1"] if NOWHERE in message]
 
 
+@pytest.mark.nightly
 def test_whoever_needs_none_works(tmp_path: Path) -> None:
     write_files(tmp_path)
     forbid(tmp_path, MEMORY)

@@ -80,6 +80,7 @@ def worker_ids(service: ServiceProcess) -> set[str]:
         return set(re.findall(r'magistrate_graph_entries\{worker="(\d+)"\}', client.get("/metrics").text))
 
 
+@pytest.mark.nightly
 def test_there_is_a_worker_for_each_core_unless_said_otherwise(tmp_path: Path) -> None:
     expected = min(len(os.sched_getaffinity(0)), 4)
 
@@ -135,6 +136,7 @@ def test_a_reload_replaces_every_worker_and_loses_no_request(tmp_path: Path) -> 
     assert faults == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", STORES)
 def test_the_decisions_of_all_workers_are_in_one_log(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     url = new_database_url(kind, tmp_path, request)

@@ -251,7 +251,7 @@ def test_differences_that_take_many_checks_are_those_of_all_access(
     expect_histories(f"sqlite:///{tmp_path}/m.db", most=scale_examples(8))
 
 
-@pytest.mark.parametrize(("together", "nodes"), [(64, 20_000), (2, 8)])
+@pytest.mark.parametrize(("together", "nodes"), [(2, 8), pytest.param(64, 20_000, marks=pytest.mark.nightly)])
 def test_differences_that_are_found_with_bitmaps_are_those_of_all_access(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: int, nodes: int
 ) -> None:

@@ -73,6 +73,7 @@ async def test_a_write_does_not_read_the_warrants_that_were_written_before(url: 
     await store.close()
 
 
+@pytest.mark.nightly
 async def test_tables_with_enough_rows_are_left_alone(url: str) -> None:
     store = await open_store(settings_for(url))
     await write(store, 0, 2 * ENOUGH_ROWS)

@@ -125,6 +125,7 @@ def test_the_rows_are_those_that_checks_allow(name: str, client: Client, make_ro
     require_exact(make_rows(CASES[name]), client, CASES[name])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("make_rows", "own_url"),
     [

@@ -19,6 +19,7 @@ from magistrate.engine.steps import Run, Steps
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import ITEMS_AT_ONCE, Work
 from tests.calls import count_calls
+from tests.conftest import list_by_day
 from tests.engine.lists.policies import always
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant
@@ -48,7 +49,7 @@ CASES = {
 
 
 @pytest.mark.usefixtures("no_collection")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", list_by_day(CASES, 2))
 def test_a_turn_frees_few_warrants_and_does_little(name: str) -> None:
     text, written = CASES[name]
     stored = [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
