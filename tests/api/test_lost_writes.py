@@ -142,6 +142,15 @@ def test_the_token_of_a_lost_write_is_refused_in_every_place(restored: Restored,
     assert "revision_lost" not in kept.text
 
 
+@pytest.mark.parametrize("path", ["/v2/stores/none", "/v2/webhooks/none", "/v2/saved-queries/none"])
+def test_it_is_refused_by_the_first_request_after_a_restore(path: str, database_url: str) -> None:
+    """Also if that reads no table whose rows have revisions, and finds nothing."""
+    with restoring(database_url, later=0) as found:
+        answer = found.client.get(path, headers={"Service-Token": found.lost[0]})
+
+    assert (answer.status_code, answer.json()) == (409, LOST)
+
+
 def test_a_cursor_that_names_a_lost_write_is_refused_in_every_list(restored: Restored) -> None:
     assert len(restored.cursors) > 15
     for name, (cursor, send) in restored.cursors.items():

@@ -42,7 +42,12 @@ class Watching:
 
     def next_of(self, *names: str) -> Event:
         """The next event with one of these names; others are skipped."""
-        return next(event for event in self._events if event["event"] in names)
+        skipped: Event = {}
+        for event in self._events:
+            if event["event"] in names:
+                return event
+            skipped = event
+        raise AssertionError(f"the stream ended without {names}; its last event was {skipped}")
 
     def take(self, count: int) -> list[Event]:
         """So many revisions."""

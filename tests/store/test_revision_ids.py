@@ -81,6 +81,17 @@ async def test_a_revision_that_is_not_listed_any_more_counts_as_stored(store: St
     assert await other.identify(first.revision) == RevisionId(first.revision, None)
 
 
+async def test_a_history_is_the_same_when_its_oldest_revisions_are_not_listed_any_more(store: Store) -> None:
+    written = await write(store, "a", "b", "c")
+    await store.delete_events(1, 100)
+
+    news = await store.list_warrant_changes(written[0], 100)
+
+    assert news.changes is None
+    assert store.known.history == 0
+    assert all(store.known.holds(revision_id) for revision_id in written)
+
+
 @pytest.mark.parametrize("later", [0, 1, 2, 3, 5])
 async def test_a_restored_store_is_noticed_whatever_is_read(
     store: Store, other: Store, database_url: str, later: int

@@ -168,6 +168,7 @@ async def _answer_with_token(
     try:
         answer = await _complete(route, call, begun)
     except MagistrateError:
+        await call.context.store.locate(call.freshness.id)  # what was read may not show which history the store has
         await require_stored(call.context.store, call.freshness.id)
         raise
     await require_stored(call.context.store, call.freshness.id)

@@ -132,9 +132,11 @@ class KnownRevisions:
 
     def link(self, newest: RevisionId, before: RevisionId | None, since: RevisionId) -> bool:
         """Notes that the store, at its newest revision, has `before` in the place of `since`, None being nothing.
-        Returns whether these are the same; otherwise the store has another history than the one with `since`."""
+        Returns whether these are the same. Otherwise the store has another history than the one with `since`, unless
+        its newest revision is of that history, too: then `since` is not listed any more."""
         is_same = before == since or since == NOTHING_WRITTEN
-        if not is_same and self._contains(since):
+        is_unlisted = before is None and since.revision <= newest.revision and self._contains(newest)
+        if not is_same and not is_unlisted and self._contains(since):
             self._begin_anew(newest)
         elif is_same and since == self.newest and newest.revision > since.revision:
             self._add(newest)
