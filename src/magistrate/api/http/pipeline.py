@@ -15,7 +15,7 @@ from magistrate.api.http.consistency_tokens import find_token
 from magistrate.api.http.json_values import build_decoder
 from magistrate.api.http.request_values import LARGE_BODY_BYTES, decode_body, read_written_body
 from magistrate.api.route import STRICT, Route
-from magistrate.errors import HistoryReplaced, InvalidParameter, MagistrateError, RevisionLost
+from magistrate.errors import HistoryReplaced, InvalidParameter, MagistrateError, RevisionLost, StoreUnavailable
 from magistrate.operations.consistency import require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.keys.callers import Caller
@@ -167,8 +167,9 @@ async def _answer_with_token(
         await require_stored(call.context.store, call.freshness.id)
     try:
         answer = await _complete(route, call, begun)
-    except MagistrateError:
-        await call.context.store.locate(call.freshness.id)  # what was read may not show which history the store has
+    except MagistrateError as error:
+        if not isinstance(error, StoreUnavailable):  # what was read may not show which history the store has
+            await call.context.store.locate(call.freshness.id)
         await require_stored(call.context.store, call.freshness.id)
         raise
     await require_stored(call.context.store, call.freshness.id)
