@@ -79,6 +79,7 @@ def test_requests_beyond_the_queue_are_refused_and_checks_go_on(
         "wait_timeout_ms": LONG_MS,
         "store_timeout_ms": LONG_MS,
         "request_timeout_ms": LONG_MS,
+        "graph_filling": False,  # from a filled cache, they would be answered
     }
     with serving(tmp_path, RULES, database_url=url, fast_path=fast_path, **limits) as (client, gateway):
         assert gateway.statuses("/documents/plan", "/public/x") == [200, 200]

@@ -15,6 +15,7 @@ from magistrate.engine.openfga.ids import decode_id, encode_id
 @example("%2*")
 @example("e\u0301")
 @example("*%25")
+@example("%0a*")
 @example("..")
 def test_what_was_written_is_read_back(text: str) -> None:
     encoded = encode_id(text)

@@ -12,7 +12,7 @@ from magistrate.engine.id_characters import DOTS, NFC, SIGNS, has_id_characters,
 from magistrate.engine.names import ObjectId
 
 PERCENT = "%"
-_ESCAPE = re.compile("%[0-9A-F]{2}")
+_ESCAPES = re.compile("(?:%[0-9A-F]{2})+")
 _AMBIGUOUS = re.compile("%(?=[0-9A-F]{2})")
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
 _SIGNS = frozenset(SIGNS)
@@ -38,7 +38,10 @@ def _encode_character(character: str) -> str:
 
 def decode_id(text: str) -> str:
     """Returns the id of OpenFGA that one of ours stands for."""
-    if PERCENT not in text or not _ESCAPE.search(text):
+    if PERCENT not in text:
         return text
-    decoded = unquote(text, errors="surrogateescape")
+    # Not `unquote(text)`, which takes small letters for hex as well: `%0a*` is `%0a%2A`.
+    decoded = _ESCAPES.sub(lambda found: unquote(found[0], errors="surrogateescape"), text)
+    if decoded == text:
+        return text
     return decoded if encode_id(decoded) == text else text
