@@ -132,7 +132,7 @@ def list_by_day(values: Iterable[Any], count: int) -> list[Any]:
 
 def list_seeds(by_day: int, at_night: int) -> list[Any]:
     """Parameters of a test of random histories: the seeds of a run of all tests, and more for the night."""
-    return [*range(by_day), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(by_day, at_night))]
+    return list_by_day(range(at_night), by_day)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -166,7 +166,7 @@ def test_no_request_of_v1_at_a_bound_does_either(
     operation: tuple[str, str], services: dict[str, requests.Session]
 ) -> None:
     """Half of them are those of v2 by another name, the others few handlers by many names."""
-    validate_answers(operation, settings(QUICK, max_examples=3), services)
+    validate_answers(operation, QUICK, services)
 
 
 @pytest.mark.nightly

@@ -165,7 +165,7 @@ def sampled_at_every_microsecond(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_on_sqlite_the_feed_is_all_access_at_every_moment(tmp_path: Path) -> None:
-    expect_histories(f"sqlite:///{tmp_path}/m.db", most=scale_examples(8))
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=scale_examples(15))
 
 
 def test_objects_that_are_alike_gain_and_lose_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

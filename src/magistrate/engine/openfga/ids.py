@@ -42,6 +42,4 @@ def decode_id(text: str) -> str:
         return text
     # Not `unquote(text)`, which takes small letters for hex as well: `%0a*` is `%0a%2A`.
     decoded = _ESCAPES.sub(lambda escapes: unquote(escapes[0], errors="surrogateescape"), text)
-    if decoded == text:
-        return text
     return decoded if encode_id(decoded) == text else text
